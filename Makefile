@@ -36,10 +36,11 @@ $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
 # Rooms, from the roof down; but for code/malloc, which is in the library that is preloaded and nowhere else.
-ROOMS  := library replay analyse export heap collect listen monitor request recover filter log mm emit handover plinth format base
+ROOMS  := library replay report view analyse callers export symbols heap collect listen monitor request recover filter log ams mm emit handover unwind plinth format base
 TOOLS  := eventrec eventcnv eventview eventctl replay
 SHIM   := $(wildcard code/malloc/*.c)
 GEN    := $(B)/gen/eventgen.h
+PAGE   := $(B)/gen/reportpage.h
 
 room_src = $(wildcard code/$(1)/*.c)
 room_obj = $(patsubst code/%.c,$(B)/obj/%.o,$(call room_src,$(1)))
@@ -50,6 +51,9 @@ TOOLS_PRESENT := $(foreach t,$(TOOLS),$(if $(wildcard code/$(t).c),$(t)))
 BINS   := $(TOOLS_PRESENT:%=$(B)/bin/%)
 TEST_SOURCES := $(wildcard test/*/*test.c)
 TESTS  := $(patsubst %.c,$(B)/test/%,$(notdir $(TEST_SOURCES)))
+ifneq ($(words $(TESTS)),$(words $(sort $(TESTS))))
+$(error two unit tests have the same name: only one of them would be run)
+endif
 BENCHES := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 
 # V=1 shows the commands, otherwise a word and the file that is made.
@@ -91,12 +95,19 @@ $(GEN): code/eventgen.pl code/eventdef.h
 	@mkdir -p $(@D)
 	$(Q)$(PERL) code/eventgen.pl code/eventdef.h > $@.tmp && mv $@.tmp $@
 
+# The page of the report, as strings of C.
+$(PAGE): code/report/reportpage.pl $(wildcard code/report/page/*)
+	$(call say,GEN    ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(PERL) code/report/reportpage.pl code/report/page > $@.tmp && mv $@.tmp $@
+
 # Other flags, other objects: this file changes when they do.
 FLAGS := $(CC) $(CFLAGS) $(WARNINGS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(FLAGS)' | cmp -s - $@ || echo '$(FLAGS)' > $@
 
+$(call room_obj,report): | $(PAGE)
 $(B)/obj/%.o: code/%.c $(B)/flags | $(GEN)
 	$(call say,CC     ,$@)
 	@mkdir -p $(@D)
@@ -119,7 +130,7 @@ $(B)/lib/room-$(1).a: $(call room_obj,$(1))
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
-WRITER := base format plinth handover emit mm
+WRITER := base format plinth unwind handover emit mm
 # What only tools need stays out of other people's programs.
 include code/base/tools.mk
 TOOLS_ONLY := $(BASE_TOOLS:%=$(B)/pic/base/%.o)
@@ -131,16 +142,16 @@ $(B)/lib/libpawprint.so: $(writer_pic) tool/libpawprint.list
 	$(Q)$(CC) -shared -Wl,-soname,libpawprint.so -Wl,-z,now -Wl,-z,nodelete -Wl,--sort-section=name -Wl,-z,noseparate-code -Wl,--dynamic-list=tool/libpawprint.list \
 	  -o $@ $(writer_pic) -ldl -lpthread
 
-$(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(foreach r,$(WRITER),$(call room_obj,$(r))))
+$(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(foreach r,$(WRITER) ams,$(call room_obj,$(r))))
 	$(call say,AR     ,$@)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
 # The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
-READER := library request recover filter log format base
+READER := library symbols heap request recover filter log format base
 reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
-  $(B)/pic/analyse/builtinregistry.o $(B)/pic/export/describe.o
+  $(B)/pic/base/say.o $(B)/pic/analyse/builtinregistry.o $(patsubst %,$(B)/pic/export/%.o,describe jsondocument output)
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
@@ -173,7 +184,7 @@ $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
 # Programs that end-to-end tests run, and libraries that they preload.  No compiler may leave out a malloc there.
-PROG_SOS := counter deny living nested
+PROG_SOS := counter deny living nested plugin unwound
 PROGS := $(patsubst test/prog/%.c,$(B)/prog/%,$(filter-out $(PROG_SOS:%=test/prog/%.c),$(wildcard test/prog/*.c))) \
   $(PROG_SOS:%=$(B)/prog/%.so)
 $(B)/prog/%.so: test/prog/%.c $(B)/flags
@@ -185,16 +196,26 @@ $(B)/prog/%: test/prog/%.c $(LIBS) $(B)/flags | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(SANFLAGS) -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
+# It walks stacks inside other programs, as the library does.
+$(B)/prog/unwound.so: test/prog/unwound.c $(filter $(B)/pic/base/% $(B)/pic/plinth/% $(B)/pic/unwind/%,$(writer_pic)) $(B)/flags | $(GEN)
+	$(call say,PROG   ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-builtin $(DEPFLAGS) $(PIC) -shared -o $@ $(filter %.c %.o,$^) -ldl -lpthread
+
+# A program in which the linker made no table of unwind rows.
+$(B)/prog/noheader: LINKLIBS += -Wl,--no-eh-frame-hdr
+
 # Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
 FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
-FUZZ_LIBS := $(foreach r,replay analyse export heap request recover filter log format base,$(B)/lib/room-$(r).a)
+FUZZ_LIBS := $(foreach r,replay view analyse callers export symbols heap request recover filter log format unwind base,$(B)/lib/room-$(r).a)
 $(B)/fuzz/%: test/fuzz/fuzz%.c $(wildcard test/fuzz/*.h) test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
 	$(call say,FUZZ   ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(SANFLAGS) -Itest/fuzz -o $@ $< $(FUZZ_MAIN) $(call linked,$(FUZZ_LIBS)) $(LINKLIBS)
 
-# Fuzzing targets, too: nobody else would see that they no longer compile.
-tests: $(TESTS) $(PROGS) $(patsubst test/fuzz/fuzz%.c,$(B)/fuzz/%,$(wildcard test/fuzz/fuzz*.c))
+# Benchmarks and fuzzing targets, too: nobody else would see that they no longer compile.
+# Benchmarks are not sanitized; they are built with the tests so that they compile.
+tests: $(TESTS) $(PROGS) $(if $(SAN),,$(BENCHES)) $(patsubst test/fuzz/fuzz%.c,$(B)/fuzz/%,$(wildcard test/fuzz/fuzz*.c))
 
 # What tests and scripts find in their environment.
 RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
@@ -202,11 +223,12 @@ RUN_ENV = B=$(B) CC="$(CC)" SAN="$(SAN)" VARIETY=$(VARIETY) PERL="$(PERL)"
 check: all tests
 	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS) $(sort $(wildcard test/*/*.t))
 
-# The tests of random deaths, of an independent count, of recordings that stay on, of stopped threads, of many threads and
-# of what cannot be read, longer.
+# The tests of random deaths, of an independent count, of recordings that stay on, of stopped threads, of many threads, of
+# what cannot be read and of stacks, longer.
 soak: all tests
 	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/recover/death.t test/collect/collect.t test/collect/kills.t \
-	  test/malloc/count.t test/collect/stays.t test/emit/halted.t test/emit/steps.t test/emit/crowd.t test/recover/unread.t
+	  test/malloc/count.t test/collect/stays.t test/emit/halted.t test/emit/steps.t test/emit/crowd.t test/recover/unread.t \
+	  test/unwind/unwound.t
 
 # FUZZ_SECONDS: all targets together.
 fuzz:
@@ -234,10 +256,12 @@ registry-record:
 
 # A program that includes <pawprint.h> needs the headers that it includes, and only those.
 PUBLIC := $(firstword $(wildcard code/pawprint.h code/*/pawprint.h))
-GDB    := $(wildcard tool/pawprint-gdb.py tool/pawprint.gdb)
+# One that has pools of its own includes these, and what they include, and is linked with libpawprint.a.
+POOLS := code/ams/ams.h code/mm/arena.h code/mm/pool.h
+SCRIPTS := $(wildcard tool/pawprint-gdb.py tool/pawprint.gdb tool/pawlog.py)
 dest   := $(DESTDIR)$(PREFIX)
 # What an allocator with a registry of its own takes: the emitter's sources, the generator, and examples to begin with.
-EMITTER_FILES := $(wildcard examples/*.* examples/*/*.[ch] examples/*/Makefile) code/eventgen.pl code/eventdef.h \
+EMITTER_FILES := $(wildcard examples/*.* examples/*/*.[ch] examples/*/Makefile examples/*/*.lisp) code/eventgen.pl code/eventdef.h \
   code/base/tools.mk $(foreach r,base format plinth handover emit,$(wildcard code/$(r)/*.[ch]))
 
 install: all | $(GEN)
@@ -249,16 +273,20 @@ install: all | $(GEN)
 	install -m 644 $(B)/lib/libpawprint.a $(B)/lib/libpawlog.a $(dest)/lib
 	install -m 644 code/log/pawlog.h $(dest)/include/pawlog.h
 	$(if $(PUBLIC),install -m 644 $(PUBLIC) $(dest)/include/pawprint.h)
-	$(if $(PUBLIC),for h in $$($(CC) $(ALL_CFLAGS) -MM $(PUBLIC) | tr -d '\\' | tr ' ' '\n' | grep '\.h$$'); do \
+	$(if $(PUBLIC),for h in $$($(CC) $(ALL_CFLAGS) -MM $(PUBLIC) $(POOLS) | tr -d '\\' | tr ' ' '\n' | grep '\.h$$'); do \
 	  to=$${h#code/}; to=$${to#$(B)/gen/}; install -D -m 644 $$h $(dest)/include/pawprint/$$to || exit 1; done)
 	for page in man/*.[0-9]; do \
 	  install -D -m 644 $$page $(dest)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
-	$(if $(GDB),install -D -m 644 -t $(dest)/share/pawprint $(GDB))
+	$(if $(SCRIPTS),install -D -m 644 -t $(dest)/share/pawprint $(SCRIPTS))
 	for f in $(EMITTER_FILES); do install -D -m 644 $$f $(dest)/share/pawprint/$$f || exit 1; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawprint' 'Description: telemetry of memory managers' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
 	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -lpthread' \
 	  'Cflags: -I$${prefix}/include -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawprint.pc
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawpools' 'Description: arenas and pools, and one that collects' \
+	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
+	  'Libs: $${prefix}/lib/libpawprint.a -ldl -lpthread' \
+	  'Cflags: -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawpools.pc
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawlog' 'Description: reading the logs of Pawprint' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
 	  'Libs: -L$${prefix}/lib -lpawlog' 'Cflags: -I$${prefix}/include' > $(dest)/lib/pkgconfig/pawlog.pc

@@ -1,8 +1,8 @@
 /* eventcnv.c -- dump and convert logs
  *
  * Reads any number of logs as one, in order of time, and writes the events that are wanted in one of the formats that
- * export/writer.h has. What is damaged or missing is told on standard error, one line for each gap, and makes the status
- * 1.
+ * export/writer.h has.  Each gap, where events are damaged or missing, is one line on standard error, and makes the
+ * status 1.
  *
  * Design: design/log.md, design/format.md      Tests: test/end/eventcnv.t, test/export/formats.t, test/log/badlog.t
  *
@@ -21,12 +21,11 @@
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
-#include "export/blocks.h"
 #include "export/headertext.h"
 #include "export/output.h"
-#include "export/writer.h"
-#include "heap/managerstate.h"
+#include "heap/heapat.h"
 #include "request/request.h"
+#include "view/formats.h"
 
 enum { cnvChoicesSIZE = 256, cnvUsesMAX = 32 };
 
@@ -46,12 +45,12 @@ typedef struct CnvStruct {
   const char *output;
   unsigned format;
   const char *thin;   /* as the option gives it, or NULL */
-  Bool check, header, packed, follow, index;
+  Bool check, header, packed, follow, index, symbols;
   WriterOptionsStruct options;
   OutputStruct out;
 } CnvStruct, *Cnv;
 
-/* cnvAside -- something is told meanwhile: where both go to one terminal, keep them in order */
+/* cnvAside -- before a message on standard error: flush, so that on one terminal both stay in order */
 static void cnvAside(void *data)
 {
   Cnv cnv = data;
@@ -75,7 +74,7 @@ static void cnvInterrupt(int signal)
   cnvInterrupted = TRUE;
 }
 
-/* cnvIdle -- nothing comes for a moment: what there is goes out; TRUE when nobody wants more */
+/* cnvIdle -- no event comes for a moment: flush; TRUE ends the following */
 static Bool cnvIdle(void *data)
 {
   Cnv cnv = data;
@@ -94,13 +93,6 @@ static void cnvFollow(Cnv cnv)
   (void)sigaction(SIGTERM, &action, NULL);
 }
 
-static Bool cnvNothing(LogRequest request, LogEvent event)
-{
-  UNUSED(request);
-  UNUSED(event);
-  return FALSE;
-}
-
 /* cnvStatus -- what a pass has come to */
 static int cnvStatus(Cnv cnv, Res res)
 {
@@ -111,7 +103,7 @@ static int cnvStatus(Cnv cnv, Res res)
     cnv->out.failed = errno;
   if (cnv->out.failed != 0) {
     if (cnv->out.failed == EPIPE)
-      return 0; /* whoever read has enough */
+      return 0; /* the reader of the pipe has enough */
     return cnv->output == NULL
              ? OptionFail(cnv->source.tool, "standard output: %s", strerror(cnv->out.failed))
              : OptionFail(cnv->source.tool, "%s: %s; what is there is incomplete", cnv->output,
@@ -128,38 +120,36 @@ static int cnvStatus(Cnv cnv, Res res)
   return summary.gaps > 0 || (cnv->check && (summary.discarded > 0 || summary.lacks > 0));
 }
 
+/* cnvSymbolNote -- a note on symbols, which may come while a line is being made: the output cannot be flushed then */
+static void cnvSymbolNote(void *data, const char *line)
+{
+  Cnv cnv = data;
+  void (*aside)(void *source) = cnv->source.aside;
+
+  cnv->source.aside = NULL;
+  SourceNote(&cnv->source, line);
+  cnv->source.aside = aside;
+}
+
 /* cnvWrite -- the events that are wanted, by a writer of the format */
 static int cnvWrite(Cnv cnv)
 {
-  const WriterClassStruct *class = WriterClasses[cnv->format];
   LogSummaryStruct summary;
-  char error[1024];
-  Writer writer;
+  char error[WriterErrorMAX];
   Res res;
-  int reason;
 
   LogSummarize(&summary, cnv->source.log);
+  cnv->options.log = cnv->source.log;
+  cnv->options.output = &cnv->out;
+  cnv->options.error = error;
   cnv->options.start = summary.first;
   cnv->options.of = cnv->source.of;
-  res = class->create(&writer, &cnv->options, cnv->source.log, &cnv->out, error, sizeof error);
-  if (res != ResOK)
-    return OptionFail(cnv->source.tool, "%s", res == ResMEMORY ? "no memory" : error);
-  cnv->source.request.event = class->event;
-  cnv->source.request.data = writer;
-  res = class->read != NULL ? class->read(writer, &cnv->source.request)
-                            : LogRead(cnv->source.log, &cnv->source.request);
-  reason = errno;
-  if (class->finish(writer) != ResOK && cnv->out.failed == 0)
-    cnv->out.failed = errno;
-  class->destroy(writer);
-  errno = reason;
-  return cnvStatus(cnv, res);
-}
-
-static int cnvCheck(Cnv cnv)
-{
-  cnv->source.request.event = cnvNothing;
-  return cnvStatus(cnv, LogRead(cnv->source.log, &cnv->source.request));
+  error[0] = '\0';
+  res = cnv->symbols ? CodeSymbolsCreate(&cnv->options.symbols, cnv->source.log, cnvSymbolNote, cnv) : ResOK;
+  if (res == ResOK)
+    res = WriterWrite(FormatClasses[cnv->format], &cnv->options, &cnv->source.request);
+  CodeSymbolsDestroy(cnv->options.symbols);
+  return error[0] != '\0' ? OptionFail(cnv->source.tool, "%s", error) : cnvStatus(cnv, res);
 }
 
 /* cnvBlock -- a block's line */
@@ -183,15 +173,13 @@ static int cnvHeaders(Cnv cnv)
     return OptionFail(cnv->source.tool, "no memory");
   for (i = 0; i < LogProcesses(cnv->source.log) && cnv->out.failed == 0; ++i) {
     LogProcess process = LogProcessAt(cnv->source.log, i);
-    char version[64];
     const char *lines;
     Size length;
     TextInit(&text, bytes, room);
     (void)LogHeaderText(&text, &process->header, process->registry);
     lines = LogHeaderLines(&text, &length);
-    (void)snprintf(version, sizeof version, "%sversion: %u.%u.%u\n", i > 0 ? "\n" : "", process->header.major,
-                   process->header.median, process->header.minor);
-    OutputBytes(&cnv->out, version, strlen(version));
+    OutputFormat(&cnv->out, "%sversion: %u.%u.%u\n", i > 0 ? "\n" : "", process->header.major, process->header.median,
+                 process->header.minor);
     CleanLines(&cnv->out, lines, length);
   }
   free(bytes);
@@ -221,7 +209,7 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
 {
   int fd;
 
-  if (cnv->output == NULL || strcmp(cnv->output, "-") == 0 || WriterClasses[cnv->format]->folder)
+  if (cnv->output == NULL || strcmp(cnv->output, "-") == 0 || FormatClasses[cnv->format]->folder)
     return TRUE;
   if (cnvIsInput(cnv, paths, n)) {
     *status = OptionFail(cnv->source.tool, "%s: a log is not written over itself", cnv->output);
@@ -247,7 +235,7 @@ static int cnvIndex(Cnv cnv, const char *const *paths, Count n)
 
   SourceHooks(&cnv->source, &hooks);
   for (i = 0; i < n; ++i) {
-    Res res = LogIndexWrite(&indexed, paths[i], &hooks, ManagerStateKeep, error, sizeof error);
+    Res res = LogIndexWrite(&indexed, paths[i], &hooks, HeapAtKeep, error, sizeof error);
     ProgressErase(&cnv->source.progress);
     SourceSaid(&cnv->source);
     if (res != ResOK)
@@ -267,7 +255,7 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   OutputInit(&cnv->out, STDOUT_FILENO);
   cnv->source.force = TRUE; /* text says what was recorded, whatever it means; a newer version is noted */
   cnv->source.aside = cnvAside;
-  cnv->source.heirs = !cnv->check && !cnv->header && !cnv->options.bare && WriterClasses[cnv->format]->heirs;
+  cnv->source.heirs = !cnv->check && !cnv->header && !cnv->options.bare && FormatClasses[cnv->format]->heirs;
   cnv->out.before = cnvBefore;
   cnv->out.data = cnv;
   if (cnv->follow)
@@ -277,7 +265,7 @@ static int cnvRun(Cnv cnv, const char *const *paths, Count n)
   if (!SourceOpen(&cnv->source, paths, n, &status) || !cnvOpenOutput(cnv, paths, n, &status))
     ;
   else if (cnv->check)
-    status = cnvCheck(cnv);
+    status = cnvStatus(cnv, LogRead(cnv->source.log, &cnv->source.request));
   else if (cnv->header)
     status = cnvHeaders(cnv);
   else
@@ -298,23 +286,23 @@ static Bool cnvFit(Cnv cnv, const OptionToolStruct *tool, int *statusReturn)
   OptionUseStruct uses[cnvUsesMAX];
   Index i, chosen = cnv->format;
 
-  AVER(WriterClassCount + ARRAY_LENGTH(others) <= cnvUsesMAX);
-  for (i = 0; i < WriterClassCount; ++i) {
-    const WriterClassStruct *class = WriterClasses[i];
+  AVER(FormatCount + ARRAY_LENGTH(others) <= cnvUsesMAX);
+  for (i = 0; i < FormatCount; ++i) {
+    const WriterClassStruct *class = FormatClasses[i];
     (void)snprintf(names[i], sizeof names[i], "--format=%s", class->name);
     uses[i] = (OptionUseStruct){names[i], class->takes | cnvGroupFORMAT | cnvGroupOUTPUT | SourceGroupCHOOSE |
                                 SourceGroupOPEN | (class->follow ? cnvGroupFOLLOW : 0)};
   }
-  memcpy(uses + WriterClassCount, others, sizeof others);
+  memcpy(uses + FormatCount, others, sizeof others);
   if (cnv->index || cnv->header || cnv->check)
-    chosen = WriterClassCount + (cnv->check ? 0 : cnv->header ? 1 : 2);
-  return OptionFit(tool, uses, WriterClassCount + ARRAY_LENGTH(others), (uint64_t)1 << chosen, statusReturn);
+    chosen = FormatCount + (cnv->check ? 0 : cnv->header ? 1 : 2);
+  return OptionFit(tool, uses, FormatCount + ARRAY_LENGTH(others), (uint64_t)1 << chosen, statusReturn);
 }
 
 /* cnvContradiction -- what of the command line cannot be meant, or NULL */
 static const char *cnvContradiction(Cnv cnv, Count operands)
 {
-  const WriterClassStruct *class = WriterClasses[cnv->format];
+  const WriterClassStruct *class = FormatClasses[cnv->format];
 
   if (operands == 0)
     return "no log is given";
@@ -324,6 +312,10 @@ static const char *cnvContradiction(Cnv cnv, Count operands)
     return "--verbose or --describe, not both";
   if (class->folder && cnv->output == NULL && !cnv->check && !cnv->header)
     return "this format is a folder: --output says which";
+  if (cnv->options.bare && cnv->symbols)
+    return "--symbols or --no-state, not both";
+  if (cnv->follow && cnv->symbols)
+    return "--symbols is for a log that is complete, not with --follow";
   if (cnv->follow && operands > 1)
     return "--follow is for one log";
   return NULL;
@@ -335,7 +327,7 @@ int main(int argc, char **argv)
   char choices[cnvChoicesSIZE];
   uint64_t given;
   const OptionStruct options[] = {
-    OptionChoice('f', "format", &cnv.format, WriterChoices(choices, sizeof choices),
+    OptionChoice('f', "format", &cnv.format, FormatChoices(choices, sizeof choices),
                  "what to write; text if not given; paw is a log again", cnvGroupFORMAT),
     OptionString('o', "output", &cnv.output, "PATH", "write there; standard output if not given", cnvGroupOUTPUT),
     SourceOPTIONS(&cnv.source),
@@ -349,6 +341,9 @@ int main(int argc, char **argv)
                (WriterTakesWORDS | cnvGroupVERBOSE)),
     OptionFlag(0, "describe", &cnv.options.describe,
                "text: each event in words, as its registry has them", WriterTakesWORDS),
+    OptionFlag(0, "symbols", &cnv.symbols,
+               "functions, files and lines at code addresses, from the files of programs and libraries",
+               WriterTakesSYMBOLS),
     OptionFlag(0, "raw", &cnv.options.raw, "paw: blocks as they are in memory", WriterTakesBLOCKS),
     OptionFlag(0, "packed", &cnv.packed, "paw: blocks packed, as is done anyway", WriterTakesBLOCKS),
     OptionString(0, "thin", &cnv.thin, "TIME",

@@ -9,44 +9,57 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/names.h"
+#include "base/grow.h"
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "export/output.h"
-#include "export/textcsvjson.h"
+#include "export/eventlines.h"
 #include "listen/listen.h"
 #include "log/logfile.h"
 #include "log/processname.h"
 #include "monitor/blockcopy.h"
 #include "monitor/liveregion.h"
 #include "request/request.h"
+#include "request/stringtable.h"
 
 enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
+
+/* A thread and kind, and what of it is in memory without a hole. */
+typedef struct CtlPairStruct {
+  uint64_t process, streams; /* without the bit that tells the two streams apart */
+} CtlPairStruct;
+
+typedef struct CtlSinceStruct {
+  Bool seen[2];  /* an event of the stream */
+  uint64_t time; /* ns, from when on both are whole */
+} CtlSinceStruct, *CtlSince;
 
 /* A process that is worked on, and what is to be done there. */
 typedef struct CtlStruct {
   const OptionToolStruct *tool;
   Bool buffered;       /* lists are of what the flight recorder keeps */
   LiveRegion live;           /* the emitter that a command is run for, */
-  LiveRegion emitter[LiveRegionEMITTERS]; /* of all that the process has: owned, */
+  LiveRegionStruct emitter[LiveRegionEMITTERS]; /* of all that the process has, */
   Count emitters;      /* so many */
   const char *const *words; /* the command, */
   Count count;         /* of so many words */
   Log log;             /* for traceback: the blocks as a log, */
   Line line;
   Count newest;        /* so many events of each kind, */
-  uint64_t events[LiveRegionEMITTERS][EventKindMAX]; /* of so many that there are, by number of the process in the log */
+  uint64_t addr;       /* only those that have this address; 0: all; */
+  uint64_t events[LiveRegionEMITTERS][EventKindMAX]; /* how many there are, by number of the process */
+  StringsStruct pairs; /* a CtlPairStruct for each two streams of a thread and kind: what is sent, and what is not */
+  Count bounds, bound; /* places in `since`, and */
+  CtlSince since;      /* owned; what is known of each pair, by its number less one */
 } CtlStruct, *Ctl;
 
 /* The program may end, or cut its memory short, at any time. */
@@ -59,8 +72,8 @@ static void ctlGone(int number)
   _exit(1);
 }
 
-/* The same, while many are listed: that process is left out, and the list goes on.  What we had mapped and allocated for it is
- * not given back. */
+/* The same, while many are listed: that process is left out, and the list goes on.  What we had mapped and allocated
+ * for it is not given back. */
 static sigjmp_buf ctlNext;
 
 static void ctlSkip(int number)
@@ -102,7 +115,8 @@ static int ctlShow(Ctl ctl)
   char which[96];
   static const char *const policies[] = {"discard", "block", "stop", "overwrite"};
   RegionHeader region = ctl->live->region;
-  uint32_t sent = LiveRegionSent(ctl->live), buffered = LiveRegionBuffered(ctl->live), policy = region->policy;
+  uint32_t sent = LiveRegionKinds(ctl->live, FALSE), buffered = LiveRegionKinds(ctl->live, TRUE);
+  uint32_t policy = region->policy;
   BlockCopyCountsStruct counts;
   Index k;
 
@@ -146,11 +160,12 @@ static Bool ctlOthers(Ctl ctl, const char *name, Size length)
   Index i;
 
   for (i = 0; i < ctl->emitters; ++i)
-    has |= ctlHas(ctl->emitter[i], name, length);
+    has |= ctlHas(&ctl->emitter[i], name, length);
   return has && !ctlHas(ctl->live, name, length);
 }
 
-/* ctlWords -- the list, as far as it is about this emitter: of the others' names that are chosen, this one sends none */
+/* ctlWords -- the list, as far as it is about this emitter: of the others' names that are chosen, this one sends none
+ */
 static void ctlWords(Ctl ctl, Text text)
 {
   Index i;
@@ -171,8 +186,8 @@ static void ctlWords(Ctl ctl, Text text)
   }
 }
 
-/* ctlList -- the kinds that the words choose, against what is now.  FALSE: told */
-static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
+/* ctlList -- the kinds that the words choose, against what is now; returns our status, 0 if they are such */
+static int ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn)
 {
   const char *names[EventKindMAX];
   char list[1024], reason[512];
@@ -184,12 +199,11 @@ static Bool ctlList(Ctl ctl, uint32_t now, uint32_t *maskReturn, int *status)
   TextInit(&text, list, sizeof list);
   ctlWords(ctl, &text);
   TextInit(&error, reason, sizeof reason);
-  if (!text.overflow && NamesMask(maskReturn, TextTerminate(&text), names, EventKindMAX, now, "kind", &error) == ResOK)
-    return TRUE;
+  if (!text.overflow && NamesMask(maskReturn, TextTerminate(&text), names, EventKindMAX, now, &error) == ResOK)
+    return 0;
   if (strpbrk(ctl->words[0], "+-,") == NULL)
     ctlCommandsSay(&error); /* it may have been meant as one */
-  *status = OptionUsage(ctl->tool, "%s", text.overflow ? "so many kinds there are not" : TextTerminate(&error));
-  return FALSE;
+  return OptionUsage(ctl->tool, "%s", text.overflow ? "so many kinds there are not" : TextTerminate(&error));
 }
 
 static int ctlSwitch(Ctl ctl)
@@ -200,24 +214,25 @@ static int ctlSwitch(Ctl ctl)
 
   /* All or none: a mistake is found before anything is switched. */
   for (i = 0; i < ctl->emitters; ++i) {
-    ctl->live = ctl->emitter[i];
-    if (!ctlList(ctl, ctl->buffered ? LiveRegionBuffered(ctl->live) : LiveRegionSent(ctl->live), &mask[i], &status))
+    ctl->live = &ctl->emitter[i];
+    status = ctlList(ctl, LiveRegionKinds(ctl->live, ctl->buffered), &mask[i]);
+    if (status != 0)
       return status;
   }
   for (i = 0; i < ctl->emitters; ++i)
-    (ctl->buffered ? LiveRegionBuffer : LiveRegionSend)(ctl->emitter[i], mask[i]);
+    LiveRegionChoose(&ctl->emitter[i], ctl->buffered, mask[i]);
   return status;
 }
 
 static int ctlStart(Ctl ctl)
 {
-  LiveRegionSend(ctl->live, ctl->live->region->chosen & ((1u << RegionControlBUFFER) - 1));
+  LiveRegionChoose(ctl->live, FALSE, ctl->live->region->chosen & ((1u << RegionControlBUFFER) - 1));
   return 0;
 }
 
 static int ctlStop(Ctl ctl)
 {
-  LiveRegionSend(ctl->live, 0);
+  LiveRegionChoose(ctl->live, FALSE, 0);
   return 0;
 }
 
@@ -249,29 +264,59 @@ static int ctlFlush(Ctl ctl)
   res = BlockCopyAppend(live, fd, FALSE);
   if (close(fd) == 0 && res == ResOK)
     return 0;
-  return OptionFail(ctl->tool, "the log of process %" PRIu32 ": %s", live->pid, res == ResMEMORY ? "no memory" : strerror(errno));
+  return OptionFail(ctl->tool, "the log of process %" PRIu32 ": %s", live->pid,
+                    res == ResMEMORY ? "no memory" : strerror(errno));
 }
 
 /* ---- traceback: the newest events that are in the memory of a process ---- */
 
-/* What is missing from these blocks is in the log, not lost. */
-static void ctlGap(void *data, LogGap gap)
+/* ctlSince -- what is known of the thread and kind of an event; NULL: no memory */
+static CtlSince ctlSince(Ctl ctl, LogEvent event)
 {
-  UNUSED(data);
-  UNUSED(gap);
+  CtlPairStruct pair = {event->process->number, event->stream / 2};
+  uint32_t number = StringsAdd(&ctl->pairs, (const char *)&pair, sizeof pair);
+
+  if (number == 0 || (number > ctl->bound && !Grow(&ctl->since, &ctl->bounds, ctl->bound, sizeof *ctl->since)))
+    return NULL;
+  if (number > ctl->bound)
+    ctl->since[ctl->bound++] = (CtlSinceStruct){.time = 0};
+  return &ctl->since[number - 1];
 }
 
-static void ctlNote(void *data, const char *note)
+/* ctlBound -- from when on are both streams of a thread and kind whole?  Of one whose oldest block in memory is not its
+ * first, older events are not there, and between them may be such of the other stream. */
+static Bool ctlBound(LogRequest request, LogEvent event)
 {
-  UNUSED(data);
-  UNUSED(note);
+  CtlSince since = ctlSince(request->data, event);
+
+  if (since == NULL)
+    return TRUE;
+  if (!since->seen[event->stream % 2] && event->sequence > 0 && event->time > since->time)
+    since->time = event->time;
+  since->seen[event->stream % 2] = TRUE;
+  return FALSE;
+}
+
+/* ctlWanted -- is this an event of an emitter that is looked at, and of the address that is asked for? */
+static Bool ctlWanted(Ctl ctl, LogEvent event)
+{
+  EventType type = event->type;
+  Index i;
+  CtlSince since = event->process->number < LiveRegionEMITTERS ? ctlSince(ctl, event) : NULL;
+
+  if (since == NULL || event->time < since->time)
+    return FALSE;
+  for (i = 0; i < type->params && ctl->addr != 0; ++i)
+    if ((type->letter[i] == 'A' || type->letter[i] == 'P') && LogEventWord(event, i) == ctl->addr)
+      return TRUE;
+  return ctl->addr == 0;
 }
 
 static Bool ctlCount(LogRequest request, LogEvent event)
 {
   Ctl ctl = request->data;
 
-  if (event->process->number < LiveRegionEMITTERS)
+  if (ctlWanted(ctl, event))
     ++ctl->events[event->process->number][event->type->kind];
   return FALSE;
 }
@@ -281,11 +326,12 @@ static Bool ctlPrint(LogRequest request, LogEvent event)
   Ctl ctl = request->data;
   LogRequestStruct line = {.data = ctl->line};
 
-  return event->process->number < LiveRegionEMITTERS &&
+  return ctlWanted(ctl, event) &&
          ctl->events[event->process->number][event->type->kind]-- <= ctl->newest && LineEvent(&line, event);
 }
 
-/* ctlPrintAll -- two passes over the copied blocks: which events are the newest, and those */
+/* ctlPrintAll -- three passes over the copied blocks: from when on they are whole, which events are the newest, and
+ * those */
 static int ctlPrintAll(Ctl ctl)
 {
   LogRequestStruct request = LogRequestALL;
@@ -293,16 +339,22 @@ static int ctlPrintAll(Ctl ctl)
   Res res;
 
   OutputInit(&output, STDOUT_FILENO);
-  if (LineCreate(&ctl->line, LineTEXT, ctl->log, &output) != ResOK)
+  if (LineCreate(&ctl->line, LineTEXT, ctl->log, &output, NULL) != ResOK)
     return OptionFail(ctl->tool, "no memory");
   request.data = ctl;
-  request.event = ctlCount;
+  request.event = ctlBound;
   res = LogRead(ctl->log, &request);
+  request.event = ctlCount;
+  if (res == ResOK)
+    res = LogRead(ctl->log, &request);
   request.event = ctlPrint;
   if (res == ResOK)
     res = LogRead(ctl->log, &request);
   (void)OutputFlush(&output);
   LineDestroy(ctl->line);
+  StringsFinish(&ctl->pairs);
+  free(ctl->since);
+  ctl->since = NULL;
   if (res != ResOK)
     return OptionFail(ctl->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   if (output.failed != 0 && output.failed != EPIPE)
@@ -310,30 +362,20 @@ static int ctlPrintAll(Ctl ctl)
   return 0;
 }
 
-/* ctlCopy -- the blocks of all emitters, as a log */
-static Res ctlCopy(Ctl ctl, int fd)
-{
-  Res res = fd < 0 ? ResIO : ResOK;
-  Index i;
-
-  for (i = 0; i < ctl->emitters && res == ResOK; ++i)
-    res = BlockCopyAppend(ctl->emitter[i], fd, TRUE);
-  return res;
-}
-
 /* ctlTraceback -- copy the blocks into a log without a name, and read that */
 static int ctlTraceback(Ctl ctl)
 {
-  LogHooksStruct hooks = {.data = ctl, .gap = ctlGap, .note = ctlNote};
+  LogHooksStruct hooks = {.data = ctl}; /* what is missing from these blocks is in the log, and not lost */
   char path[32], error[256];
   const char *paths[] = {path};
   int fd, status;
+  Index i;
   Res res;
 
-  if (ctl->count == 2)
-    (void)OptionParseNumber(ctl->words[1], &ctl->newest);
   fd = FileOpenTemporary();
-  res = ctlCopy(ctl, fd);
+  res = fd < 0 ? ResIO : ResOK;
+  for (i = 0; i < ctl->emitters && res == ResOK; ++i)
+    res = BlockCopyAppend(&ctl->emitter[i], fd, TRUE);
   if (res != ResOK) {
     status = OptionFail(ctl->tool, "temporary file: %s", res == ResMEMORY ? "no memory" : strerror(errno));
   } else {
@@ -352,17 +394,23 @@ static int ctlTraceback(Ctl ctl)
 
 /* ---- Commands ---- */
 
-static const struct {
+typedef struct CtlCommandStruct {
   const char *word;
   Count most;        /* words, that one included */
   Bool changes;      /* the table */
   Bool each;         /* it is run for each emitter by itself */
   int (*run)(Ctl ctl);
-} ctlCommands[] = {
+} CtlCommandStruct;
+
+/* Without a word, and with words that name no command. */
+static const CtlCommandStruct ctlShowing = {"", 0, FALSE, TRUE, ctlShow};
+static const CtlCommandStruct ctlSwitching = {"", 0, TRUE, FALSE, ctlSwitch};
+
+static const CtlCommandStruct ctlCommands[] = {
   {"start", 1, TRUE, TRUE, ctlStart},
   {"stop", 1, TRUE, TRUE, ctlStop},
   {"flush", 1, FALSE, TRUE, ctlFlush},
-  {"traceback", 2, FALSE, FALSE, ctlTraceback},
+  {"traceback", 4, FALSE, FALSE, ctlTraceback},
 };
 
 static void ctlCommandsSay(Text text)
@@ -371,18 +419,15 @@ static void ctlCommandsSay(Text text)
 
   TextString(text, "; commands are ");
   for (i = 0; i < ARRAY_LENGTH(ctlCommands); ++i) {
-    TextString(text, i == 0 ? "" : i + 1 < ARRAY_LENGTH(ctlCommands) ? ", " : " and ");
-    TextString(text, ctlCommands[i].word);
+    TextFormat(text, "%s%s", i == 0 ? "" : i + 1 < ARRAY_LENGTH(ctlCommands) ? ", " : " and ", ctlCommands[i].word);
   }
 }
 
 /* ctlClose -- let go of the emitters */
 static void ctlClose(Ctl ctl)
 {
-  while (ctl->emitters > 0) {
-    LiveRegionClose(ctl->emitter[--ctl->emitters]);
-    free(ctl->emitter[ctl->emitters]);
-  }
+  while (ctl->emitters > 0)
+    LiveRegionClose(&ctl->emitter[--ctl->emitters]);
 }
 
 /* ctlOpen -- all emitters of the process; ResFAIL: there is none, or one cannot be had, as `error` says */
@@ -391,19 +436,12 @@ static Res ctlOpen(Ctl ctl, uint32_t pid, char *error, Size size)
   Res res = ResOK;
 
   while (res == ResOK && ctl->emitters < LiveRegionEMITTERS) {
-    LiveRegion live = malloc(sizeof *live);
-    if (live == NULL) {
-      (void)snprintf(error, size, "no memory");
-      return ResFAIL;
-    }
-    res = LiveRegionOpen(live, pid, ctl->emitters, error, size);
-    ctl->emitter[ctl->emitters] = live;
-    if (res == ResOK) {
+    LiveRegion live = &ctl->emitter[ctl->emitters];
+    res = LiveRegionOpen(live, pid, ctl->emitter, ctl->emitters, error, size);
+    if (res == ResOK)
       ++ctl->emitters;
-    } else {
+    else
       LiveRegionClose(live);
-      free(live);
-    }
   }
   return res == ResEND ? ResOK : res;
 }
@@ -415,7 +453,7 @@ static Bool ctlControlled(Ctl ctl)
   Index i;
 
   for (i = 0; i < ctl->emitters; ++i) {
-    ctl->live = ctl->emitter[i];
+    ctl->live = &ctl->emitter[i];
     if (!ctl->live->controlled) {
       (void)OptionFail(ctl->tool, "process %" PRIu32 "%s does not let its kinds be changed from outside",
                        ctl->live->pid, ctlWhich(ctl, which, sizeof which));
@@ -426,61 +464,73 @@ static Bool ctlControlled(Ctl ctl)
 }
 
 /* ctlEach -- run a command for each emitter, or once for all; the first status that is not 0 */
-static int ctlEach(Ctl ctl, int (*run)(Ctl ctl), Bool each)
+static int ctlEach(Ctl ctl, const CtlCommandStruct *command)
 {
   int status = 0, its;
   Index i;
 
-  for (i = 0; i < (each ? ctl->emitters : 1); ++i) {
-    ctl->live = ctl->emitter[i];
-    its = run(ctl);
+  for (i = 0; i < (command->each ? ctl->emitters : 1); ++i) {
+    ctl->live = &ctl->emitter[i];
+    its = command->run(ctl);
     status = status != 0 ? status : its;
   }
   return status;
 }
 
-/* ctlTakes -- is what stands behind a command's name meant for it?  Its second word is a number. */
-static Bool ctlTakes(Ctl ctl, Count most, int *statusReturn)
+/* ctlAddr -- the address that a word is, in C's notation; FALSE: it is none */
+static Bool ctlAddr(uint64_t *addrReturn, const char *word)
+{
+  Bool hex = word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+  const char *at = hex ? word + 2 : word, *first = at;
+
+  *addrReturn = TextNumber(&at, hex ? 16 : 10);
+  return at != first && *at == '\0' && *addrReturn != 0;
+}
+
+/* ctlTakes -- is what stands behind a command's name meant for it?  Behind `traceback', the only one with more than one
+ * word, are [N] and [--addr A], which are noted.  Returns our status, 0 if it is. */
+static int ctlTakes(Ctl ctl, Count most)
 {
   const char *command = ctl->words[0];
-  Count number;
+  Index i = 1;
 
-  if (ctl->count > 1 && most > 1 && OptionParseNumber(ctl->words[1], &number) != ResOK)
-    *statusReturn = ctl->words[1][0] == '-' ? OptionUsage(ctl->tool, "%s: no option is called %s", command, ctl->words[1])
-                                            : OptionUsage(ctl->tool, "%s: '%s' is no number", command, ctl->words[1]);
-  else if (ctl->count > most)
-    *statusReturn = OptionUsage(ctl->tool, "%s: '%s' is one word too many", command, ctl->words[most]);
-  else if (ctl->buffered)
-    *statusReturn = OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", command);
-  else
-    return TRUE;
-  return FALSE;
+  if (i < ctl->count && most > 1 && ctl->words[i][0] != '-' &&
+      OptionParseNumber(ctl->words[i++], &ctl->newest) != ResOK)
+    return OptionUsage(ctl->tool, "%s: '%s' is no number", command, ctl->words[1]);
+  if (i < ctl->count && most > 1 && ctl->words[i][0] == '-') {
+    if (strcmp(ctl->words[i], "--addr") != 0)
+      return OptionUsage(ctl->tool, "%s: no option is called %s", command, ctl->words[i]);
+    if (i + 1 == ctl->count || !ctlAddr(&ctl->addr, ctl->words[i + 1]))
+      return OptionUsage(ctl->tool, "%s: --addr wants an address, as 0x7f0c1fa01040", command);
+    i += 2;
+  }
+  if (i < ctl->count)
+    return OptionUsage(ctl->tool, "%s: '%s' is one word too many", command, ctl->words[i]);
+  return ctl->buffered ? OptionUsage(ctl->tool, "--buffered is for a list of kinds, not for %s", command) : 0;
 }
 
 /* ctlRun -- the command in `words`, on the process */
 static int ctlRun(Ctl ctl, uint32_t pid)
 {
-  int (*run)(Ctl ctl) = ctl->count == 0 ? ctlShow : ctlSwitch;
-  Bool changes = ctl->count > 0, each = ctl->count == 0;
+  const CtlCommandStruct *command = ctl->count == 0 ? &ctlShowing : &ctlSwitching;
   char error[RegionPathMAX + 256];
   Index i;
   int status;
 
   for (i = 0; ctl->count > 0 && i < ARRAY_LENGTH(ctlCommands); ++i)
     if (strcmp(ctl->words[0], ctlCommands[i].word) == 0) {
-      if (!ctlTakes(ctl, ctlCommands[i].most, &status))
+      status = ctlTakes(ctl, ctlCommands[i].most);
+      if (status != 0)
         return status;
-      run = ctlCommands[i].run;
-      changes = ctlCommands[i].changes;
-      each = ctlCommands[i].each;
+      command = &ctlCommands[i];
     }
   (void)signal(SIGBUS, ctlGone);
   if (ctlOpen(ctl, pid, error, sizeof error) != ResOK)
     status = OptionFail(ctl->tool, "%s", error);
-  else if (changes && !ctlControlled(ctl))
+  else if (command->changes && !ctlControlled(ctl))
     status = ctl->tool->failure;
   else
-    status = ctlEach(ctl, run, each);
+    status = ctlEach(ctl, command);
   ctlClose(ctl);
   return status;
 }
@@ -497,11 +547,12 @@ static void ctlShort(Ctl ctl, uint32_t pid, Count *seen)
   }
   (void)ctlOpen(ctl, pid, error, sizeof error);
   for (i = 0; i < ctl->emitters; ++i) {
-    LiveRegion live = ctl->live = ctl->emitter[i];
-    char log[RegionPathMAX + 1] = "";
-    memcpy(log, live->region->log, RegionPathMAX);
-    SayLine(stdout, "%-10" PRIu32 " %s%s, %s%s%s", pid, HeaderCalled(&live->header), ctlWhich(ctl, which, sizeof which),
-            RegionCollected(live->region) ? "collected" : "by itself", log[0] != '\0' ? ", into " : "", log);
+    LiveRegion live = ctl->live = &ctl->emitter[i];
+    RegionHeader region = live->region;
+    SayLine(stdout, "%-10" PRIu32 " %s%s, %s%s%.*s", pid, HeaderCalled(&live->header),
+            ctlWhich(ctl, which, sizeof which), RegionCollected(region) ? "collected" : "by itself",
+            region->log[0] != '\0' ? ", into " : "",
+            (int)sizeof region->log, region->log);
     ++*seen;
   }
   ctlClose(ctl);
@@ -542,10 +593,8 @@ static int ctlListener(Ctl ctl, const char *where)
     return OptionUsage(ctl->tool, "%s: the senders there can be asked to flush, or to send other kinds", where);
   TextInit(&text, request, sizeof request);
   TextString(&text, flush ? "flush" : "kinds ");
-  for (i = 0; i < ctl->count && !flush; ++i) {
-    TextString(&text, i > 0 ? "," : "");
-    TextString(&text, ctl->words[i]);
-  }
+  for (i = 0; i < ctl->count && !flush; ++i)
+    TextFormat(&text, "%s%s", i > 0 ? "," : "", ctl->words[i]);
   if (text.overflow || ListenAsk(where, TextTerminate(&text), &senders, &reason) != ResOK)
     return OptionFail(ctl->tool, "%s: %s", where, reason);
   printf("passed on to %zu sender%s\n", senders, TextPlural(senders));
@@ -568,7 +617,8 @@ int main(int argc, char **argv)
              "  +Object -Ref, Arena,Pool  change the kinds that are sent; all and none are kinds, too\n"
              "  start, stop               begin or end the recording; the program goes on\n"
              "  flush                     have what the buffers hold sent\n"
-             "  traceback [N]             print the newest N events of each kind, 10 if not given\n"
+             "  traceback [N] [--addr A]  print the newest N events of each kind, 10 if not given;\n"
+             "                            only those that tell of the object at A\n"
              "unix:PATH is an eventrec --listen: lists and flush are passed on to all who send there.\n",
   };
   Count operands, pid;

@@ -7,8 +7,8 @@
  *   KIND(name, value, doc)                        a kind of event; its bit in EventKindControl
  *   OFF(name)                                     a kind that is neither sent nor buffered unless somebody names it
  *   RELATION(name, code, always, kind, format)    an event type
- *   DOC(name, template)                           what it says to people; %parameter stands for its value, %*parameter for
- *                                                 the interned string that has this number
+ *   DOC(name, template)                           what it says to people; %parameter stands for its value,
+ *                                                 %*parameter for the interned string that has this number
  *   PARAM(name, index, letter, parameter, doc)    a parameter, in the order of the format
  *   RETIRED(name, code)                           a type that is gone; its code is never used again
  *
@@ -28,7 +28,7 @@
 #define EVENTDEF_VERSION
 #define EventVersionMAJOR  1 /* the file format */
 #define EventVersionMEDIAN 1 /* an existing event changed its form or meaning */
-#define EventVersionMINOR  0 /* an event was added */
+#define EventVersionMINOR  1 /* an event was added */
 #endif
 
 #ifndef KIND
@@ -59,6 +59,7 @@ KIND(Object, 5, "per object: allocation and free")
 KIND(User,   6, "what the program itself tells")
 KIND(Sync,   7, "threads waiting for one another")
 OFF(Sync) /* which is neither memory nor rare */
+OFF(Ref)  /* of which there are many more than of all others */
 KIND(System, 8, "processes and threads, and what the system says of them")
 
 /* Arena: address space, ours and the program's */
@@ -131,13 +132,41 @@ RELATION(MemoryBreak, 0x0113, TRUE, Arena, AA)
   PARAM(MemoryBreak, 0, A, limit, "the end of the data segment")
   PARAM(MemoryBreak, 1, A, before, "where it was before, also by libc's own doing")
 
+RELATION(MemoryMapStack, 0x0120, TRUE, Arena, AWUUW)
+  DOC(MemoryMapStack, "the program maps %size bytes at %base from stack %stack")
+  PARAM(MemoryMapStack, 0, A, base, "where the mapping is")
+  PARAM(MemoryMapStack, 1, W, size, "bytes asked for")
+  PARAM(MemoryMapStack, 2, U, protection, "as mmap has it")
+  PARAM(MemoryMapStack, 3, U, flags, "as mmap has them")
+  PARAM(MemoryMapStack, 4, W, stack, "the calling stack (StackFrame)")
+
+RELATION(MemoryUnmapStack, 0x0121, TRUE, Arena, AWW)
+  DOC(MemoryUnmapStack, "the program unmaps %size bytes at %base from stack %stack")
+  PARAM(MemoryUnmapStack, 0, A, base, "the first address")
+  PARAM(MemoryUnmapStack, 1, W, size, "bytes")
+  PARAM(MemoryUnmapStack, 2, W, stack, "the calling stack (StackFrame)")
+
+RELATION(MemoryRemapStack, 0x0122, TRUE, Arena, AWAWW)
+  DOC(MemoryRemapStack, "the program remaps %oldSize bytes at %old to %size bytes at %base from stack %stack")
+  PARAM(MemoryRemapStack, 0, A, old, "the first address before")
+  PARAM(MemoryRemapStack, 1, W, oldSize, "bytes before")
+  PARAM(MemoryRemapStack, 2, A, base, "the first address now")
+  PARAM(MemoryRemapStack, 3, W, size, "bytes now")
+  PARAM(MemoryRemapStack, 4, W, stack, "the calling stack (StackFrame)")
+
+RELATION(MemoryBreakStack, 0x0123, TRUE, Arena, AAW)
+  DOC(MemoryBreakStack, "the program moves its break from %before to %limit from stack %stack")
+  PARAM(MemoryBreakStack, 0, A, limit, "the end of the data segment")
+  PARAM(MemoryBreakStack, 1, A, before, "where it was before, also by libc's own doing")
+  PARAM(MemoryBreakStack, 2, W, stack, "the calling stack (StackFrame)")
+
 /* Pool */
 
 RELATION(PoolCreate, 0x0201, TRUE, Pool, PPS)
   DOC(PoolCreate, "creates pool %pool of class %class in arena %arena")
   PARAM(PoolCreate, 0, P, pool, "the pool")
   PARAM(PoolCreate, 1, P, arena, "the arena it is in; 0 for a pool that stands for a foreign malloc")
-  PARAM(PoolCreate, 2, S, class, "MFS, MVFF, SGF, or malloc for a foreign one")
+  PARAM(PoolCreate, 2, S, class, "MFS, MVFF, SGF, AMS, or malloc for a foreign one")
 
 RELATION(PoolParam, 0x0202, TRUE, Pool, PWS)
   DOC(PoolParam, "pool %pool has %name = %value")
@@ -148,6 +177,82 @@ RELATION(PoolParam, 0x0202, TRUE, Pool, PWS)
 RELATION(PoolDestroy, 0x0203, TRUE, Pool, P)
   DOC(PoolDestroy, "destroys pool %pool, and every object in it")
   PARAM(PoolDestroy, 0, P, pool, "the pool")
+
+RELATION(RootCreate, 0x0204, TRUE, Pool, PPUPW)
+  DOC(RootCreate, "pool %pool gets root %root of %count references at %base")
+  PARAM(RootCreate, 0, P, root, "the root")
+  PARAM(RootCreate, 1, P, pool, "the pool")
+  PARAM(RootCreate, 2, U, rank, "of its references: 0 ambiguous, 1 exact, 2 weak")
+  PARAM(RootCreate, 3, P, base, "a table of references; 0: a function that scans")
+  PARAM(RootCreate, 4, W, count, "references in the table")
+
+RELATION(RootDestroy, 0x0205, TRUE, Pool, PP)
+  DOC(RootDestroy, "pool %pool loses root %root")
+  PARAM(RootDestroy, 0, P, root, "the root")
+  PARAM(RootDestroy, 1, P, pool, "the pool")
+
+/* Trace: one collection of a pool.  Between TraceStart and TraceEnd the program runs, but for TraceFlip and for whoever
+ * does a step. */
+
+RELATION(TraceStart, 0x0301, TRUE, Trace, PWWS)
+  DOC(TraceStart, "pool %pool begins collection %trace of %condemned bytes: %why")
+  PARAM(TraceStart, 0, P, pool, "the pool")
+  PARAM(TraceStart, 1, W, trace, "the number of the collection in this pool, from 1")
+  PARAM(TraceStart, 2, W, condemned, "bytes of the objects that there are: those that nothing leads to will go")
+  PARAM(TraceStart, 3, S, why, "client: it was asked for; threshold: so much was allocated; memory: there was none")
+
+RELATION(TraceFlip, 0x0302, TRUE, Trace, PWUUWD)
+  DOC(TraceFlip, "collection %trace of pool %pool stopped %threads threads for %seconds s")
+  PARAM(TraceFlip, 0, P, pool, "the pool")
+  PARAM(TraceFlip, 1, W, trace, "the collection")
+  PARAM(TraceFlip, 2, U, threads, "that were stopped, besides the one that did it")
+  PARAM(TraceFlip, 3, U, signals, "that were sent to them")
+  PARAM(TraceFlip, 4, W, refs, "references that were looked at meanwhile, in roots and on stacks")
+  PARAM(TraceFlip, 5, D, seconds, "from the first signal until they could go on; the event comes after that")
+
+RELATION(TraceScan, 0x0303, TRUE, Trace, PWPWW)
+  DOC(TraceScan, "collection %trace of pool %pool found %refs references in %what")
+  PARAM(TraceScan, 0, P, pool, "the pool")
+  PARAM(TraceScan, 1, W, trace, "the collection")
+  PARAM(TraceScan, 2, P, what, "a root, the beginning of a thread's stack, or a segment that was scanned once more")
+  PARAM(TraceScan, 3, W, kind, "0 root, 1 stack, 2 segment")
+  PARAM(TraceScan, 4, W, refs, "references, or words that looked like some")
+
+RELATION(TraceStepBegin, 0x0304, TRUE, Trace, PW)
+  DOC(TraceStepBegin, "pool %pool goes on with collection %trace")
+  PARAM(TraceStepBegin, 0, P, pool, "the pool")
+  PARAM(TraceStepBegin, 1, W, trace, "the collection")
+
+RELATION(TraceStepEnd, 0x0305, TRUE, Trace, PWU)
+  DOC(TraceStepEnd, "pool %pool interrupts collection %trace")
+  PARAM(TraceStepEnd, 0, P, pool, "the pool")
+  PARAM(TraceStepEnd, 1, W, trace, "the collection")
+  PARAM(TraceStepEnd, 2, U, phase, "that it is in: 0 ended, 1 marking, 2 finalization, 3 weak references, 4 sweeping")
+
+RELATION(TraceEnd, 0x0306, TRUE, Trace, PWWWWWDDDD)
+  DOC(TraceEnd, "collection %trace of pool %pool has taken back %reclaimed of %condemned bytes")
+  PARAM(TraceEnd, 0, P, pool, "the pool")
+  PARAM(TraceEnd, 1, W, trace, "the collection")
+  PARAM(TraceEnd, 2, W, condemned, "bytes of objects when it began")
+  PARAM(TraceEnd, 3, W, marked, "bytes of these that were reached, and so were not reclaimed")
+  PARAM(TraceEnd, 4, W, reclaimed, "bytes of these that were taken back")
+  PARAM(TraceEnd, 5, W, born, "bytes of objects of which it learned since, and that it let be")
+  PARAM(TraceEnd, 6, D, flip, "seconds for which it stopped threads")
+  PARAM(TraceEnd, 7, D, mark, "seconds in which it marked, in steps; finalization included")
+  PARAM(TraceEnd, 8, D, weak, "seconds for weak references")
+  PARAM(TraceEnd, 9, D, sweep, "seconds in which it swept, in steps; not what allocations swept for themselves")
+
+RELATION(TraceAbandon, 0x0307, TRUE, Trace, PUUD)
+  DOC(TraceAbandon, "pool %pool begins no collection: of %threads threads %late did not stop in %seconds s")
+  PARAM(TraceAbandon, 0, P, pool, "the pool")
+  PARAM(TraceAbandon, 1, U, threads, "that should have stopped")
+  PARAM(TraceAbandon, 2, U, late, "that have not")
+  PARAM(TraceAbandon, 3, D, seconds, "for which the others stood still")
+
+RELATION(MessagePost, 0x0310, FALSE, Trace, PA)
+  DOC(MessagePost, "pool %pool posts that %addr is out of reach")
+  PARAM(MessagePost, 0, P, pool, "the pool")
+  PARAM(MessagePost, 1, A, addr, "an object that was registered for finalization; its message keeps it")
 
 /* Seg */
 
@@ -164,6 +269,21 @@ RELATION(SegFree, 0x0402, TRUE, Seg, PPAW)
   PARAM(SegFree, 1, P, pool, "the pool that owned it")
   PARAM(SegFree, 2, A, base, "its first address")
   PARAM(SegFree, 3, W, size, "bytes")
+
+RELATION(SegReclaim, 0x0403, TRUE, Seg, PPWW)
+  DOC(SegReclaim, "pool %pool takes back %reclaimed bytes in segment %seg, and %left bytes stay")
+  PARAM(SegReclaim, 0, P, seg, "the segment")
+  PARAM(SegReclaim, 1, P, pool, "the pool that owns it")
+  PARAM(SegReclaim, 2, W, reclaimed, "bytes of objects")
+  PARAM(SegReclaim, 3, W, left, "bytes that are not free, runs of allocation points included")
+
+/* Ref */
+
+RELATION(RefFix, 0x0501, FALSE, Ref, PAU)
+  DOC(RefFix, "pool %pool finds a reference to %addr")
+  PARAM(RefFix, 0, P, pool, "the pool")
+  PARAM(RefFix, 1, A, addr, "the object")
+  PARAM(RefFix, 2, U, marks, "1: the first one, by which it is marked")
 
 /* Object */
 
@@ -220,6 +340,11 @@ RELATION(PoolLiveEnd, 0x0609, FALSE, Object, PW)
   PARAM(PoolLiveEnd, 0, P, pool, "the pool")
   PARAM(PoolLiveEnd, 1, W, count, "PoolLive events of the pool since StateBegin")
 
+RELATION(PoolReclaim, 0x060a, FALSE, Object, PA)
+  DOC(PoolReclaim, "pool %pool takes back %addr, which nothing leads to")
+  PARAM(PoolReclaim, 0, P, pool, "the pool")
+  PARAM(PoolReclaim, 1, A, addr, "the object")
+
 RELATION(PoolAllocSite, 0x0611, FALSE, Object, PAWA)
   DOC(PoolAllocSite, "pool %pool allocates %size bytes at %addr for %site")
   PARAM(PoolAllocSite, 0, P, pool, "the pool")
@@ -250,6 +375,42 @@ RELATION(PoolResizeEndSite, 0x0616, FALSE, Object, PAAWA)
   PARAM(PoolResizeEndSite, 3, W, size, "bytes asked for")
   PARAM(PoolResizeEndSite, 4, A, site, "where that was asked for: the address that the call returns to")
 
+RELATION(PoolAllocStack, 0x0621, FALSE, Object, PAWW)
+  DOC(PoolAllocStack, "pool %pool allocates %size bytes at %addr for stack %stack")
+  PARAM(PoolAllocStack, 0, P, pool, "the pool")
+  PARAM(PoolAllocStack, 1, A, addr, "the object")
+  PARAM(PoolAllocStack, 2, W, size, "bytes asked for")
+  PARAM(PoolAllocStack, 3, W, stack, "the calling stack (StackFrame)")
+
+RELATION(PoolFreeStack, 0x0622, FALSE, Object, PAW)
+  DOC(PoolFreeStack, "pool %pool frees %addr for stack %stack")
+  PARAM(PoolFreeStack, 0, P, pool, "the pool")
+  PARAM(PoolFreeStack, 1, A, addr, "the object")
+  PARAM(PoolFreeStack, 2, W, stack, "the calling stack (StackFrame)")
+
+RELATION(PoolAllocZeroStack, 0x0623, FALSE, Object, PAWW)
+  DOC(PoolAllocZeroStack, "pool %pool allocates %size zeroed bytes at %addr for stack %stack")
+  PARAM(PoolAllocZeroStack, 0, P, pool, "the pool")
+  PARAM(PoolAllocZeroStack, 1, A, addr, "the object")
+  PARAM(PoolAllocZeroStack, 2, W, size, "bytes asked for")
+  PARAM(PoolAllocZeroStack, 3, W, stack, "the calling stack (StackFrame)")
+
+RELATION(PoolAllocAlignedStack, 0x0624, FALSE, Object, PAWWW)
+  DOC(PoolAllocAlignedStack, "pool %pool allocates %size bytes at %addr, aligned to %align, for stack %stack")
+  PARAM(PoolAllocAlignedStack, 0, P, pool, "the pool")
+  PARAM(PoolAllocAlignedStack, 1, A, addr, "the object")
+  PARAM(PoolAllocAlignedStack, 2, W, size, "bytes asked for")
+  PARAM(PoolAllocAlignedStack, 3, W, align, "the alignment asked for")
+  PARAM(PoolAllocAlignedStack, 4, W, stack, "the calling stack (StackFrame)")
+
+RELATION(PoolResizeEndStack, 0x0626, FALSE, Object, PAAWW)
+  DOC(PoolResizeEndStack, "pool %pool has resized %old to %size bytes at %addr for stack %stack")
+  PARAM(PoolResizeEndStack, 0, P, pool, "the pool")
+  PARAM(PoolResizeEndStack, 1, A, old, "the object as it was")
+  PARAM(PoolResizeEndStack, 2, A, addr, "the object as it is; 0 where that failed, and the old one lives on")
+  PARAM(PoolResizeEndStack, 3, W, size, "bytes asked for")
+  PARAM(PoolResizeEndStack, 4, W, stack, "the calling stack (StackFrame)")
+
 /* User: what the program itself tells (pawprint.h) */
 
 RELATION(Intern, 0x0701, TRUE, User, WS)
@@ -276,6 +437,15 @@ RELATION(UserString, 0x0705, TRUE, User, WS)
   DOC(UserString, "%*id: %text")
   PARAM(UserString, 0, W, id, "the interned string that names the event")
   PARAM(UserString, 1, S, text, "whatever the program means by it")
+
+/* What events with a stack refer to.  It is of this kind because it stands where strings are defined. */
+
+RELATION(StackFrame, 0x0706, TRUE, User, WWA)
+  DOC(StackFrame, "stack %stack is the call at %address, from stack %parent")
+  PARAM(StackFrame, 0, W, stack, "the number that stands for the stack from here on in this process; 4 or more")
+  PARAM(StackFrame, 1, W, parent, "the caller's stack; 0: none, 1: it was cut, 2: the caller was not found")
+  PARAM(StackFrame, 2, A, address,
+        "inside the call: the address that it returns to, minus one; or where a signal interrupted")
 
 /* Sync: what threads wait for, seen where the program calls the functions of POSIX threads by name
  *
@@ -408,7 +578,8 @@ RELATION(BarrierResume, 0x0843, TRUE, Sync, UPU)
   DOC(BarrierResume, "thread %thread goes on behind barrier %barrier with result %result")
   PARAM(BarrierResume, 0, U, thread, "the system's number of the thread that does this")
   PARAM(BarrierResume, 1, P, barrier, "the barrier")
-  PARAM(BarrierResume, 2, U, result, "0, or the error; all bits set in one of the threads, which POSIX calls the serial one")
+  PARAM(BarrierResume, 2, U, result,
+        "0, or the error; all bits set in one of the threads, which POSIX calls the serial one")
 
 RELATION(BarrierBlock, 0x0844, TRUE, Sync, UPU)
   DOC(BarrierBlock, "blocked thread: %thread, at barrier %barrier, which waits for %left more")
@@ -515,6 +686,32 @@ RELATION(KindsOn, 0x0907, TRUE, System, UD)
   PARAM(KindsOn, 0, U, kinds, "a bit for each that was off; StateBegin follows")
   PARAM(KindsOn, 1, D, seconds, "since the first of them was switched off")
 
+RELATION(ModuleUnload, 0x0908, TRUE, System, AW)
+  DOC(ModuleUnload, "what was mapped at %base, %size bytes, is unloaded")
+  PARAM(ModuleUnload, 0, A, base, "as ModuleLoad had it")
+  PARAM(ModuleUnload, 1, W, size, "bytes of address space")
+
+RELATION(ModuleBuild, 0x0909, TRUE, System, AS)
+  DOC(ModuleBuild, "what is mapped at %base has build id %id")
+  PARAM(ModuleBuild, 0, A, base, "as the ModuleLoad before had it")
+  PARAM(ModuleBuild, 1, S, id, "the build id of the file, in hexadecimal digits")
+
+/* System: what code addresses are.  No program emits these: eventcnv -f paw --symbols writes them, so that the log can
+ * be read where the files of its modules are not. */
+
+RELATION(SymbolFunction, 0x0910, TRUE, System, AUS)
+  DOC(SymbolFunction, "the code at %code is in function %function (frame %frame)")
+  PARAM(SymbolFunction, 0, A, code, "an address inside a call: the one that it returns to, minus one; or a function")
+  PARAM(SymbolFunction, 1, U, frame, "0: the innermost function; 1: the one that it was inlined into, and so on")
+  PARAM(SymbolFunction, 2, S, function, "its name, as people write it")
+
+RELATION(SymbolFile, 0x0911, TRUE, System, AUUS)
+  DOC(SymbolFile, "the code at %code is from line %line of %file (frame %frame)")
+  PARAM(SymbolFile, 0, A, code, "as SymbolFunction has it")
+  PARAM(SymbolFile, 1, U, frame, "as SymbolFunction has it")
+  PARAM(SymbolFile, 2, U, line, "0: not known")
+  PARAM(SymbolFile, 3, S, file, "its path")
+
 /* System: what the collector sees from outside.  Times are in microseconds, and wrap where words have 32 bits; all bits
  * set where the system does not say. */
 
@@ -584,7 +781,8 @@ RELATION(MachineSample, 0x092a, TRUE, System, UWWWWW)
 RELATION(ProgramUnseen, 0x092b, TRUE, System, US)
   DOC(ProgramUnseen, "not seen: %program")
   PARAM(ProgramUnseen, 0, U, processes, "that ran it, and did not announce themselves; 0 where they were not counted")
-  PARAM(ProgramUnseen, 1, S, program, "the program, or a library that one has loaded, a colon, and why it was not seen, or what of it")
+  PARAM(ProgramUnseen, 1, S, program,
+        "the program, or a library that one has loaded, a colon, and why it was not seen, or what of it")
 
 #undef KIND
 #undef OFF

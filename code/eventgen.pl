@@ -30,13 +30,13 @@ our $CodeLIMIT  = 0x8000;     # from here on: types that programs define while t
 my %letterField = (           # of the packed struct, and the cast that makes an argument one
     P => 'Word', A => 'Word', W => 'Word', U => 'uint32_t', D => 'double',
 );
-my %rowArguments = (          # a row's arguments: identifier, number, string, format
-    KIND     => [qw(identifier number string)],
-    RELATION => [qw(identifier number identifier identifier format)],
-    DOC      => [qw(identifier string)],
-    PARAM    => [qw(identifier number identifier identifier string)],
-    RETIRED  => [qw(identifier number)],
-    OFF      => [qw(identifier)],
+my %rowForm = (               # what takes a row, and the row's arguments: identifier, number, string, format
+    KIND     => [\&addKind, qw(identifier number string)],
+    RELATION => [\&addRelation, qw(identifier number identifier identifier format)],
+    DOC      => [\&addDoc, qw(identifier string)],
+    PARAM    => [\&addParam, qw(identifier number identifier identifier string)],
+    RETIRED  => [\&addRetired, qw(identifier number)],
+    OFF      => [\&addOff, qw(identifier)],
 );
 my %argumentPattern = (
     identifier => qr/^[A-Za-z_][A-Za-z0-9_]{0,62}$/,
@@ -44,8 +44,6 @@ my %argumentPattern = (
     string     => qr/^"/,
     format     => qr/^(?:0|[A-Za-z_][A-Za-z0-9_]*)$/,
 );
-my %rowHandler = (KIND => \&addKind, RELATION => \&addRelation, DOC => \&addDoc, PARAM => \&addParam,
-                  RETIRED => \&addRetired, OFF => \&addOff);
 
 exit main(@ARGV) unless caller;
 
@@ -112,22 +110,12 @@ sub lineAt { return 1 + (substr($_[0], 0, $_[1]) =~ tr/\n//) }
 # Comments become blanks; newlines stay, so that line numbers do.
 sub withoutComments {
     my ($registry, $text) = @_;
-    my $out = '';
 
-    pos($text) = 0;
-    while (pos($text) < length $text) {
-        if ($text =~ m{\G("(?:\\.|[^"\\\n])*")}gc || $text =~ m{\G([^"/]+)}gc) {
-            $out .= $1;
-        } elsif ($text =~ m{\G(/\*.*?\*/|//[^\n]*)}gcs) {
-            $out .= $1 =~ s/[^\n]/ /gr;
-        } else {
-            fault($registry, lineAt($text, pos $text), 'a comment without end')
-                if substr($text, pos $text, 2) eq '/*';
-            $text =~ m{\G(.)}gcs;
-            $out .= $1;
-        }
-    }
-    return $out;
+    $text =~ s{("(?:\\.|[^"\\\n])*")|(/\*.*?\*/|//[^\n]*)|(/\*)}{
+        fault($registry, lineAt($text, $-[0]), 'a comment without end') if defined $3;
+        defined $2 ? $2 =~ s/[^\n]/ /gr : $1 // $3;
+    }gse;
+    return $text;
 }
 
 # Directives become blank lines.  A row that only some includers would see, or that stands in another file, is one
@@ -190,6 +178,7 @@ sub checkMajor {
 # The rows as [line, name, arguments...]; a string argument without its quotes, the literals joined.
 sub rows {
     my ($registry, $text) = @_;
+    my $names = join '|', keys %rowForm;
     my @rows;
 
     pos($text) = 0;
@@ -205,7 +194,7 @@ sub rows {
 
             fault($registry, lineAt($text, $start), "$row: $rest");
             # Go on at the next line that looks like a row, to find all errors in one run.
-            last unless $text =~ /\n(?=[ \t]*(?:KIND|OFF|RELATION|DOC|PARAM|RETIRED)\s*\()/gc;
+            last unless $text =~ /\n(?=[ \t]*(?:$names)\s*\()/gc;
         }
     }
     return @rows;
@@ -218,7 +207,7 @@ sub rowAt {
 
     return 'not a row' unless $$text =~ /\G([A-Za-z_]\w*)\s*\(/gc;
     push @row, $1;
-    return "no kind of row is called $row[0]" unless exists $rowArguments{$row[0]};
+    return "no kind of row is called $row[0]" unless exists $rowForm{$row[0]};
     for (;;) {
         if ($$text =~ /\G\s*([A-Za-z0-9_]+)\s*/gc) {
             push @row, $1;
@@ -234,7 +223,7 @@ sub rowAt {
 
 sub addRow {
     my ($registry, $line, $row, @arguments) = @_;
-    my @expected = @{$rowArguments{$row}};
+    my ($add, @expected) = @{$rowForm{$row}};
 
     if (@arguments != @expected) {
         fault($registry, $line, sprintf '%s takes %d arguments, not %d', $row, scalar @expected, scalar @arguments);
@@ -258,8 +247,7 @@ sub addRow {
             $arguments[$i] = $argument =~ s/\\(.)/$1/gr;
         }
     }
-    $rowHandler{$row}->($registry, $line, @arguments);
-    return;
+    return $add->($registry, $line, @arguments);
 }
 
 # ---- Rows ----------------------------------------------------------------------------------------------------------
@@ -280,7 +268,7 @@ sub addKind {
     return;
 }
 
-# A kind that nobody gets who does not name it; it follows its KIND row.
+# A kind that is off unless the user names it; the row follows its KIND row.
 sub addOff {
     my ($registry, $line, $name) = @_;
     my ($kind) = grep { $_->{name} eq $name } @{$registry->{kinds}};
@@ -458,7 +446,7 @@ sub Header {
 sub versionLines {
     my ($registry) = @_;
 
-    # The guard is the registry's own: whoever includes both gets them once.
+    # The guard is the registry's own: a file that includes both gets them once.
     return ('#ifndef EVENTDEF_VERSION', '#define EVENTDEF_VERSION',
             (map { "#define EventVersion$_ $registry->{version}{$_}" } qw(MAJOR MEDIAN MINOR)),
             '#endif', '');
@@ -484,7 +472,7 @@ sub kindLines {
             "#define EventKindDEFINED EventKind$dynamic->{name}",
             sprintf('#define EventKindsFREQUENT 0x%04xu /* those with types that are not there always, and that one */',
                     $mask),
-            sprintf('#define EventKindsDEFAULT 0x%04xu /* those that are there unless somebody says otherwise */', $default),
+            sprintf('#define EventKindsDEFAULT 0x%04xu /* those that are on unless the user says otherwise */', $default),
             '');
 }
 

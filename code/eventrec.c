@@ -17,27 +17,28 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/names.h"
 #include "base/option.h"
 #include "base/say.h"
-#include "collect/observable.h"
+#include "collect/programfile.h"
 #include "collect/recording.h"
 #include "collect/trim.h"
 #include "format/block.h"
 #include "listen/listen.h"
 #include "monitor/sample.h"
 #include "recover/clean.h"
-#include "recover/recover.h"
-#include "recover/regionplace.h"
+#include "recover/recoverlog.h"
+#include "recover/regionfile.h"
 
 /* Groups of options (OptionFit). */
 enum {
-  recordingGroupRUN = 1,
-  recordingGroupFILE = 2,
-  recordingGroupKEEP = 4,
-  recordingGroupTO = 8,
-  recordingGroupLISTEN = 16,
-  recordingGroupCLEAN = 32
+  recordingForRUN = 1,
+  recordingForFILE = 2,
+  recordingForKEEP = 4,
+  recordingForTO = 8,
+  recordingForLISTEN = 16,
+  recordingForCLEAN = 32
 };
 
 static const char *const recordingKindNames[32] = {
@@ -45,48 +46,48 @@ static const char *const recordingKindNames[32] = {
 #include "eventdef.h"
 };
 
-/* recordingEvents -- are all names in the list types, and which kinds are left of `mask`?  Those alone are asked
- * for. */
-static Bool recordingEvents(Recording recording, uint32_t mask)
+/* recordingKinds -- are all names in the lists kinds, and types?  Of the kinds only those are asked for that have one
+ * of the types. */
+static Bool recordingKinds(Recording recording)
 {
   static char kinds[256];
   char room[512];
+  uint32_t mask, theirs = UINT32_MAX;
   TextStruct error, text;
-  uint32_t theirs;
   Index i;
 
   TextInit(&error, room, sizeof room);
-  if (ChooseEvents(recording->codes, &theirs, recording->events, &error) != ResOK) {
+  if (NamesMask(&mask, recording->kinds, recordingKindNames, ARRAY_LENGTH(recordingKindNames), UINT32_MAX,
+                &error) != ResOK ||
+      (recording->events != NULL && EventChoiceParse(recording->codes, &theirs, recording->events, &error) != ResOK)) {
     (void)OptionUsage(recording->tool, "%s", TextTerminate(&error));
     return FALSE;
   }
+  mask &= theirs;
+  recording->wanted.watcher = mask >> EventKindSystem & 1;
+  if (recording->events == NULL)
+    return TRUE;
   TextInit(&text, kinds, sizeof kinds);
   for (i = 0; i < ARRAY_LENGTH(recordingKindNames); ++i)
-    if (recordingKindNames[i] != NULL && (theirs & mask) >> i & 1) {
-      if (TextLength(&text) > 0)
-        TextChar(&text, ',');
-      TextString(&text, recordingKindNames[i]);
-    }
+    if (recordingKindNames[i] != NULL && mask >> i & 1)
+      TextFormat(&text, "%s%s", TextLength(&text) > 0 ? "," : "", recordingKindNames[i]);
   recording->kinds = TextLength(&text) > 0 ? TextTerminate(&text) : "none";
-  recording->system = (theirs & mask) >> EventKindSystem & 1;
   return TRUE;
 }
 
-/* recordingKinds -- are all names in the lists kinds, and types? */
-static Bool recordingKinds(Recording recording)
+/* recordingTo -- can the log be sent to where --to says?  Its host is looked up here: the program itself asks no
+ * network. */
+static Bool recordingTo(Recording recording)
 {
-  char room[256];
-  TextStruct error;
-  uint32_t mask;
+  static char room[ListenPlaceMAX];
+  const char *reason;
 
-  TextInit(&error, room, sizeof room);
-  if (NamesMask(&mask, recording->kinds, recordingKindNames, ARRAY_LENGTH(recordingKindNames), UINT32_MAX, "kind",
-                &error) == ResOK) {
-    recording->system = mask >> EventKindSystem & 1;
-    return recording->events == NULL || recordingEvents(recording, mask);
+  if (recording->to != NULL && ListenResolve(room, sizeof room, recording->to, TRUE, &reason) != ResOK) {
+    (void)OptionUsage(recording->tool, "--to %s: %s", recording->to, reason);
+    return FALSE;
   }
-  (void)OptionUsage(recording->tool, "%s", TextTerminate(&error));
-  return FALSE;
+  recording->to = recording->to != NULL ? room : NULL;
+  return TRUE;
 }
 
 /* recordingBuffers -- can such buffers be? */
@@ -108,14 +109,15 @@ static Bool recordingBuffers(Recording recording)
 static Bool recordingFit(Recording recording, Bool listens, int *statusReturn)
 {
   static const OptionUseStruct uses[] = {
-    {"a program", recordingGroupRUN | recordingGroupFILE | recordingGroupKEEP},
-    {"--to", recordingGroupRUN | recordingGroupTO},
-    {"--listen", recordingGroupLISTEN | recordingGroupFILE | recordingGroupKEEP},
-    {"--clean", recordingGroupCLEAN},
+    {"a program", recordingForRUN | recordingForFILE | recordingForKEEP},
+    {"--to", recordingForRUN | recordingForTO},
+    {"--listen", recordingForLISTEN | recordingForFILE | recordingForKEEP},
+    {"--clean", recordingForCLEAN},
   };
   Index chosen = recording->clean ? 3 : listens ? 2 : recording->to != NULL ? 1 : 0;
   uint64_t both = chosen == 1 && recording->output != NULL; /* a file, and sent */
 
+  AVER(chosen < ARRAY_LENGTH(uses));
   recording->file = chosen == 0 || both;
   if (!OptionFit(recording->tool, uses, ARRAY_LENGTH(uses), (uint64_t)1 << chosen | both, statusReturn))
     return FALSE;
@@ -136,13 +138,11 @@ static void recordingSay(void *data, const char *line)
 /* recordingHas -- has a log that was named something of a recording? */
 static Bool recordingHas(const char *log, uint64_t identity)
 {
-  Bool certain, has;
-  int fd = RegionPlaceAppend(&certain, log, identity);
+  int fd = RecoverLogOpen(log, identity);
 
-  has = fd >= 0 && LogRecordingHas(fd, certain, identity) == ResOK;
   if (fd >= 0)
     (void)close(fd);
-  return has;
+  return fd >= 0;
 }
 
 /* recordingMeant -- one of the logs that were named is meant; it */
@@ -152,8 +152,9 @@ static const char *recordingMeant(Recording recording, char **name)
   return *name;
 }
 
-/* recordingCleans -- the log that a region is for, if none was named; the one of those that were named that it is, by that
- * name, which may lead there without links; or else one of those that has its recording: it was moved, or what a collector has sent was received in it */
+/* recordingCleans -- the log that a region is for, if none was named; the one of those that were named that it is, by
+ * that name, which may lead there without links; or else one of those that has its recording: it was moved, or what a
+ * collector has sent was received in it */
 static const char *recordingCleans(void *data, const char *log, uint64_t identity)
 {
   Recording recording = data;
@@ -188,7 +189,8 @@ static Res recordingShare(Recording recording, char **logs)
 
   for (log = logs; logs[0] != NULL && logs[1] != NULL && *log != NULL && res == ResOK; ++log)
     if (access(*log, F_OK) == 0 && (res = CleanAdd(*log)) != ResOK)
-      (void)OptionFail(recording->tool, "%s: what is left in memory cannot be added: %s; it stays", *log, strerror(errno));
+      (void)OptionFail(recording->tool, "%s: what is left in memory cannot be added: %s; it stays", *log,
+                       strerror(errno));
   return res;
 }
 
@@ -246,8 +248,8 @@ static int recordingListen(Recording recording, Listen listen, Count operands)
   if (operands > 0)
     return OptionUsage(recording->tool, "--listen runs no program");
   listen->tool = recording->tool;
-  if (recording->keep != 0)
-    listen->limit = recording->keep;
+  if (recording->wanted.keep != 0)
+    listen->limit = recording->wanted.keep;
   listen->output = recording->output;
   return ListenRun(listen);
 }
@@ -260,16 +262,24 @@ static int recordingProgram(Recording recording, char **arguments)
 
   if (name == NULL)
     return OptionUsage(recording->tool, "no program is named");
-  if (recording->keep != 0 && recording->keep < TrimLimitMIN)
+  if (recording->wanted.keep != 0 && recording->wanted.keep < TrimLimitMIN)
     return OptionUsage(recording->tool, "--max-size is less than %d MiB, which would hold little but headers",
                        TrimLimitMIN >> 20);
   if (recording->limit <= 0)
     return OptionUsage(recording->tool, "--time %g: it is more than 0 seconds", recording->limit);
-  if (!recordingKinds(recording) || !RecordingTo(recording) || !recordingBuffers(recording))
+  if (!recordingKinds(recording) || !recordingTo(recording) || !recordingBuffers(recording))
     return eventrecFAILED;
-  if (strcmp(recording->stack, "0") != 0 && strcmp(recording->stack, "1") != 0)
-    return OptionUsage(recording->tool, "--stack %s: it is 0, or 1 for the caller; deeper stacks are not recorded yet",
-                       recording->stack);
+  if (recording->stack > recordingDepthMAX)
+    return OptionUsage(recording->tool, "--stack %zu: it is 0, 1 for the caller, or a depth of 2 to %d",
+                       recording->stack, recordingDepthMAX);
+  if (recording->range != NULL && (recording->stack > 0 || recording->stackFrees))
+    return OptionUsage(recording->tool, "--range records one caller: it goes without --stack and --stack-frees");
+  if (recording->range != NULL && (recording->range[0] == '\0' || strlen(recording->range) > 120))
+    return OptionUsage(recording->tool, "--range %s: it is the name of a module, such as libfoo.so, or LO-HI",
+                       recording->range);
+  if (recording->stackFrees && recording->stack < 2)
+    return OptionUsage(recording->tool, "--stack-frees needs stacks: --stack with a depth of 2 to %d",
+                       recordingDepthMAX);
   if (!RecordingLibrary(recording))
     return eventrecFAILED;
   res = ProgramFind(recording->program, sizeof recording->program, name);
@@ -283,86 +293,96 @@ static int recordingProgram(Recording recording, char **arguments)
   return RecordingRun(recording, arguments);
 }
 
-int main(int argc, char **argv)
+/* recordingDo -- what the command line asks for; our status */
+static int recordingDo(Recording recording, Listen listen, char **arguments, Count operands)
 {
-  static RecordingStruct recording = {.fd = -1, .folder = -1, .own = -1, .kinds = "", .stack = "0", .blockSize = recordingBlock, .blocks = recordingBlocks,
-                                      .limit = HUGE_VAL, .sample = SampleINTERVAL};
+  int status;
+
+  if (!recordingFit(recording, listen->where != NULL, &status))
+    return status;
+  if (!recording->clean && listen->where == NULL)
+    return recordingProgram(recording, arguments);
+  (void)signal(SIGXFSZ, SIG_IGN); /* a write past the limit on file sizes fails, like one to a full disk */
+  return recording->clean ? recordingClean(recording, arguments, operands)
+                          : recordingListen(recording, listen, operands);
+}
+
+static const char recordingNotes[] =
+  "Buffers: at most 1920 blocks of 32 KiB, 60 MiB, for a process that is faster than eventrec for a while,\n"
+  "and a block for each thread and kind; memory is used as it is needed.\n"
+  "The status is the program's own, 128 + the number of the signal that ended it,\n"
+  "125 if eventrec fails, 126 if the program cannot be run, 127 if there is none.\n";
+
+/* recordingMain -- the command line, and what it asks for */
+static int recordingMain(Recording recording, Listen listen, int argc, char **argv)
+{
   uint64_t given;
-  ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
   const OptionStruct options[] = {
-    OptionString('o', "output", &recording.output, "FILE", "the log (PROGRAM.PID.paw)", recordingGroupFILE),
-    OptionString('k', "kinds", &recording.kinds, "LIST",
-                 "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync)",
-                 recordingGroupRUN),
-    OptionString('E', "events", &recording.events, "LIST", "only these event types, of the kinds chosen (all)",
-                 recordingGroupRUN),
-    OptionChoice('m', "mode", &recording.manage, "observe|manage", "whose malloc serves the program (observe)",
-                 recordingGroupRUN),
-    OptionChoice('p', "policy", &recording.policy, "discard|block|overwrite|stop",
+    OptionString('o', "output", &recording->output, "FILE", "the log (PROGRAM.PID.paw)", recordingForFILE),
+    OptionString('k', "kinds", &recording->kinds, "LIST",
+                 "kinds to send: all, none, names separated by commas, +Name, -Name (all but Sync and Ref)",
+                 recordingForRUN),
+    OptionString('E', "events", &recording->events, "LIST", "only these event types, of the kinds chosen (all)",
+                 recordingForRUN),
+    OptionChoice('m', "mode", &recording->manage, "observe|manage", "whose malloc serves the program (observe)",
+                 recordingForRUN),
+    OptionChoice('p', "policy", &recording->policy, "discard|block|overwrite|stop",
                  "when no block is free: count what is lost, wait, keep the newest, end the recording (discard)",
-                 recordingGroupRUN),
-    OptionSize('b', "block-size", &recording.blockSize, "SIZE", "bytes of a block: 4K to 64K (32K)",
-               recordingGroupRUN),
-    OptionNumber('n', "blocks", &recording.blocks, "N", "full blocks of a process that may wait (1920)",
-                 recordingGroupRUN),
-    OptionString(0, "process", &recording.process, "NAME|PID", "of the family, only these processes (all)",
-                 recordingGroupRUN),
-    OptionFlag(0, "paused", &recording.paused, "begin with everything off; `eventctl PID start' begins",
-               recordingGroupRUN),
-    OptionDouble('t', "time", &recording.limit, "SECONDS", "end the recording then; the program goes on",
-                 recordingGroupRUN),
-    OptionNumber(0, "sample", &recording.sample, "MS",
-                 "sample processes and threads so often: times, memory, page faults; 0: never (100)",
-                 recordingGroupRUN),
-    OptionFlag(0, "no-follow", &recording.alone, "only this process, not its children", recordingGroupRUN),
-    OptionFlag(0, "clean", &recording.clean,
+                 recordingForRUN),
+    OptionSize('b', "block-size", &recording->blockSize, "SIZE", "bytes of a block: 4K to 64K (32K)", recordingForRUN),
+    OptionNumber('n', "blocks", &recording->blocks, "N", "full blocks of a process that may wait (1920)",
+                 recordingForRUN),
+    OptionString(0, "process", &recording->wanted.process, "NAME|PID", "of the family, only these processes (all)",
+                 recordingForRUN),
+    OptionFlag(0, "paused", &recording->wanted.paused, "begin with everything off; `eventctl PID start' begins",
+               recordingForRUN),
+    OptionDouble('t', "time", &recording->limit, "SECONDS", "end the recording then; the program goes on",
+                 recordingForRUN),
+    OptionNumber(0, "sample", &recording->wanted.sample, "MS",
+                 "sample processes and threads so often: times, memory, page faults; 0: never (100)", recordingForRUN),
+    OptionFlag(0, "no-follow", &recording->wanted.alone, "only this process, not its children", recordingForRUN),
+    OptionFlag(0, "clean", &recording->clean,
                "no program: add what dead recordings (of these logs) left in memory to their logs, and list it",
-               recordingGroupCLEAN),
-    OptionString('s', "stack", &recording.stack, "DEPTH",
-                 "callers recorded with each allocation: 0, or 1 for the caller itself (0)",
-                 recordingGroupRUN),
-    OptionFlag(0, "force", &recording.force, "overwrite a log that is there"),
-    OptionFlag(0, "raw", &recording.raw, "leave the log as it was recorded, not packed", recordingGroupRUN),
-    OptionString(0, "to", &recording.to, "WHERE",
-                 "send the log to tcp:HOST:PORT or unix:PATH instead of a file; with -o, there too",
-                 recordingGroupTO),
-    OptionString(0, "listen", &listen.where, "WHERE", "no program: receive logs there, one file for each sender",
-                 recordingGroupLISTEN),
-    OptionNumber(0, "senders", &listen.senders, "N", "with --listen: at most so many senders (256)",
-                 recordingGroupLISTEN),
-    OptionSize(0, "max-size", &recording.keep, "SIZE",
+               recordingForCLEAN),
+    OptionNumber('s', "stack", &recording->stack, "DEPTH",
+                 "callers recorded with each allocation: 0, 1 for the caller itself, 2 to 64 for a stack (0)",
+                 recordingForRUN),
+    OptionFlag(0, "stack-frees", &recording->stackFrees, "record stacks with each free, too", recordingForRUN),
+    OptionString('r', "range", &recording->range, "MODULE|LO-HI",
+                 "record of each stack the first caller in this module, or between these addresses", recordingForRUN),
+    OptionFlag(0, "force", &recording->force, "overwrite a log that is there"),
+    OptionFlag(0, "raw", &recording->wanted.raw, "leave the log as it was recorded, not packed", recordingForRUN),
+    OptionString(0, "to", &recording->to, "WHERE",
+                 "send the log to tcp:HOST:PORT or unix:PATH instead of a file; with -o, there too", recordingForTO),
+    OptionString(0, "listen", &listen->where, "WHERE", "no program: receive logs there, one file for each sender",
+                 recordingForLISTEN),
+    OptionNumber(0, "senders", &listen->senders, "N", "with --listen: at most so many senders (256)",
+                 recordingForLISTEN),
+    OptionSize(0, "max-size", &recording->wanted.keep, "SIZE",
                "keep the newest SIZE of the log, and what is needed to read it; with --listen: take at most so much "
-               "from each sender (4G)",
-               recordingGroupKEEP),
+               "from each sender (4G)", recordingForKEEP),
   };
   const OptionToolStruct tool = {
-    .name = "eventrec",
-    .synopsis = "[options] [--] program [argument...]",
+    .name = "eventrec", .synopsis = "[options] [--] program [argument...]",
     .summary = "Runs a program and records what it does with its memory.",
-    .options = options,
-    .count = ARRAY_LENGTH(options),
-    .notes = "Buffers: at most 1920 blocks of 32 KiB, 60 MiB, for a process that is faster than eventrec for a while,\n"
-             "and a block for each thread and kind; memory is used as it is needed.\n"
-             "The status is the program's own, 128 + the number of the signal that ended it,\n"
-             "125 if eventrec fails, 126 if the program cannot be run, 127 if there is none.\n",
-    .usage = eventrecFAILED,
-    .failure = eventrecFAILED,
-    .given = &given,
-    .stopAtOperand = TRUE,
+    .options = options, .count = ARRAY_LENGTH(options), .notes = recordingNotes,
+    .usage = eventrecFAILED, .failure = eventrecFAILED, .given = &given, .stopAtOperand = TRUE,
   };
   Count operands;
   int status;
 
-  recording.tool = &tool;
+  recording->tool = &tool;
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
-  if (!recordingFit(&recording, listen.where != NULL, &status))
-    return status;
-  if (recording.clean || listen.where != NULL)
-    (void)signal(SIGXFSZ, SIG_IGN); /* such a write fails, like one to a full disk */
-  if (recording.clean)
-    return recordingClean(&recording, argv + 1, operands);
-  if (listen.where != NULL)
-    return recordingListen(&recording, &listen, operands);
-  return recordingProgram(&recording, argv + 1);
+  return recordingDo(recording, listen, argv + 1, operands);
+}
+
+int main(int argc, char **argv)
+{
+  static RecordingStruct recording = {.fd = -1, .folder = -1, .own = -1, .kinds = "",
+                                      .blockSize = recordingBlock, .blocks = recordingBlocks, .limit = HUGE_VAL,
+                                      .wanted.sample = SampleINTERVAL};
+  ListenStruct listen = {.senders = ListenSendersDEFAULT, .limit = ListenSizeDEFAULT};
+
+  return recordingMain(&recording, &listen, argc, argv);
 }

@@ -1,10 +1,11 @@
-/* eventview.c -- shows what can be known from logs
+/* eventview.c -- sums up logs
  *
  * Design: design/view.md      Tests: test/end/eventview.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,112 +17,177 @@
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
-#include "filter/timeparse.h"
+#include "report/reportview.h"
+#include "view/moreviews.h"
 
-enum { evViewsMAX = 16 };
+enum { viewerViewsMAX = 16 };
 
 /* All views; the first is shown if none is named. */
-static const ViewClass viewerClasses[] = {&ViewClassSummary, &ViewClassLive};
+static const ViewClass viewerClasses[] = {
+  &ViewClassSummary, &ViewClassLive, &ViewClassSites, &ViewClassLeaks,
+  &ViewClassGrowth, &ViewClassDiff, &ViewClassDiffLogs,
+  &ViewClassEvents, &ViewClassSizes, &ViewClassLifetimes, &ViewClassPools, &ViewClassTimeline,
+  &ViewClassThreads, &ViewClassCollections, &ViewClassReport,
+};
 
 typedef struct ViewerStruct {
   SourceStruct source; /* first: it is the request's data */
   const char *at;      /* as the option gives it, or NULL */
-  LogPositionStruct peak; /* if that is asked for */
-  Count top;
+  LogPositionStruct peak; /* with --at peak */
+  Count top, slices;
+  unsigned order;      /* a SiteOrder */
+  unsigned tree;       /* a ViewTree */
   Bool json;
   Count count;
-  ViewClass class[evViewsMAX];
-  void *view[evViewsMAX]; /* made of those, the first `made` of them */
+  ViewClass class[viewerViewsMAX];
+  void *view[viewerViewsMAX]; /* of these classes; the first `made` of them exist */
   Count made;
+  const char *skip;    /* callers that are left out, or NULL; */
+  regex_t skipped;     /* compiled, if `names` are there */
+  const char *output;  /* the file of a report, or NULL */
+  const char *const *paths; /* of logs, */
+  Count logs;          /* so many */
+  Bool wrong;          /* a view could not write */
+  const char *suppressed; /* the file that --suppressions names, or NULL; */
+  SuppressionsStruct suppressions; /* what it says */
+  CodeNames names;     /* what they share, or NULL */
+  ViewHeap heap;
+  SourceStruct second; /* the log that the first is compared with, if `log` is not NULL; */
+  CodeNames secondNames; /* and its */
+  ViewHeap secondHeap;
 } ViewerStruct, *Viewer;
 
-/* viewerStatus -- what has been printed is whole unless something was missing in the logs */
+/* viewerStatus -- the status of the tool: failure if standard output failed, or something is missing in the logs */
 static int viewerStatus(Viewer viewer)
 {
   LogSummaryStruct log;
 
   if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
     return OptionFail(viewer->source.tool, "standard output: %s", strerror(errno));
+  if (viewer->wrong)
+    return viewer->source.tool->failure;
   LogSummarize(&log, viewer->source.log);
+  if (log.gaps == 0 && viewer->second.log != NULL)
+    LogSummarize(&log, viewer->second.log);
   return log.gaps > 0 ? viewer->source.tool->failure : 0;
-}
-
-/* viewerPeak -- where most lived is found by a pass of its own, before that of the views; FALSE: reported */
-static Bool viewerPeak(Viewer viewer, ViewWants wants, int *statusReturn)
-{
-  LogRequest request;
-  Peak peak;
-  Bool found;
-
-  if (PeakCreate(&peak, viewer->source.log, &viewer->source.request, viewer->source.of) != ResOK) {
-    *statusReturn = OptionFail(viewer->source.tool, "no memory");
-    return FALSE;
-  }
-  request = PeakRequest(peak);
-  found = SourceServe(&viewer->source, &request, 1, statusReturn);
-  if (found && PeakFinish(&viewer->peak, &wants->at, peak) != ResOK) {
-    *statusReturn = OptionFail(viewer->source.tool, "no memory for all objects that live at a time");
-    found = FALSE;
-  }
-  wants->position = &viewer->peak;
-  PeakDestroy(peak);
-  return found;
 }
 
 /* viewerAt -- the time that --at means; FALSE: reported, with the status */
 static Bool viewerAt(Viewer viewer, ViewWants wants, int *statusReturn)
 {
-  LogSummaryStruct summary;
-
   if (viewer->at == NULL || strcmp(viewer->at, "end") == 0)
     return TRUE;
-  if (strcmp(viewer->at, "peak") == 0)
-    return viewerPeak(viewer, wants, statusReturn);
-  LogSummarize(&summary, viewer->source.log);
-  if (LogWhen(&wants->at, &summary, viewer->at) == ResOK)
+  if (strcmp(viewer->at, "peak") == 0) {
+    wants->position = &viewer->peak;
+    return PeakFind(&viewer->peak, &wants->at, &viewer->source, statusReturn);
+  }
+  if (SourceMoment(&viewer->source, "--at", viewer->at, &wants->at))
     return TRUE;
-  *statusReturn = OptionUsage(viewer->source.tool, "--at: '%s' is neither seconds nor HH:MM:SS, nor peak or end",
-                              viewer->at);
-  return FALSE;
+  return OptionStop(statusReturn, viewer->source.tool->usage);
 }
 
-/* viewerMake -- the views, and what they want; FALSE: reported, with the status */
+/* viewerShare -- make what the views share; ResMEMORY */
+static Res viewerShare(CodeNames *namesReturn, ViewHeap *heapReturn, Source source, const regex_t *skip)
+{
+  Res res = CodeNamesCreate(namesReturn, source->log, skip, SourceNote, source);
+
+  return res == ResOK ? ViewHeapCreate(heapReturn, source->log, &source->request, source->of, *namesReturn) : res;
+}
+
+static void viewerUnshare(CodeNames names, ViewHeap heap)
+{
+  if (heap != NULL)
+    ViewHeapDestroy(heap);
+  if (names != NULL)
+    CodeNamesDestroy(names);
+}
+
+/* viewerCallers -- what --skip and --suppressions mean; FALSE: reported, with the status */
+static Bool viewerCallers(Viewer viewer, ViewWants wants, int *statusReturn)
+{
+  char error[512];
+
+  if (viewer->skip != NULL) {
+    int wrong = regcomp(&viewer->skipped, viewer->skip, REG_EXTENDED);
+    if (wrong != 0) {
+      (void)regerror(wrong, &viewer->skipped, error, sizeof error);
+      return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "--skip: %s", error));
+    }
+  }
+  if (viewer->suppressed != NULL) {
+    if (SuppressionsRead(&viewer->suppressions, viewer->suppressed, error, sizeof error) != ResOK)
+      return OptionStop(statusReturn, OptionFail(viewer->source.tool, "%s", error));
+    wants->suppressions = &viewer->suppressions;
+  }
+  return TRUE;
+}
+
+/* viewerMake -- create the views; FALSE: reported, with the status */
 static Bool viewerMake(Viewer viewer, int *statusReturn)
 {
   ViewWantsStruct wants = {.log = viewer->source.log, .request = &viewer->source.request, .of = viewer->source.of,
-                           .at = UINT64_MAX, .top = viewer->top};
+                           .at = UINT64_MAX, .top = viewer->top, .slices = viewer->slices,
+                           .order = (SiteOrder)viewer->order, .tree = (ViewTree)viewer->tree,
+                           .output = viewer->output, .path = viewer->paths, .logs = viewer->logs, .wrong = &viewer->wrong};
+  const regex_t *skip;
 
   if (!viewerAt(viewer, &wants, statusReturn))
     return FALSE;
+  if (!viewerCallers(viewer, &wants, statusReturn))
+    return FALSE;
+  skip = viewer->skip != NULL ? &viewer->skipped : NULL;
+  if (viewerShare(&viewer->names, &viewer->heap, &viewer->source, skip) != ResOK ||
+      (viewer->second.log != NULL &&
+       viewerShare(&viewer->secondNames, &viewer->secondHeap, &viewer->second, skip) != ResOK))
+    return OptionStop(statusReturn, OptionFail(viewer->source.tool, "no memory"));
+  wants.names = viewer->names;
+  wants.heap = viewer->heap;
+  wants.other = viewer->secondHeap;
   for (; viewer->made < viewer->count; ++viewer->made) {
-    if (viewer->class[viewer->made]->create(&viewer->view[viewer->made], &wants) != ResOK) {
-      *statusReturn = OptionFail(viewer->source.tool, "no memory");
-      return FALSE;
-    }
+    if (viewer->class[viewer->made]->create(&viewer->view[viewer->made], &wants) != ResOK)
+      return OptionStop(statusReturn, OptionFail(viewer->source.tool, "no memory"));
   }
   return TRUE;
 }
 
-/* viewerServe -- one pass for all views; FALSE: reported, with the status */
+/* viewerShared -- the requests of what the views share, at `request`; how many are they? */
+static Count viewerShared(LogRequest *request, CodeNames names, ViewHeap heap)
+{
+  Count count = CodeNamesRequests(request, names); /* first, so that names are known */
+
+  if (ViewHeapJoined(heap))
+    request[count++] = ViewHeapRequest(heap);
+  return count;
+}
+
+/* viewerServe -- read the logs once for all views; FALSE: reported, with the status */
 static Bool viewerServe(Viewer viewer, int *statusReturn)
 {
-  LogRequest request[evViewsMAX];
+  LogRequest request[viewerViewsMAX + CodeRequestsMAX + 1];
+  Count count;
   Index i;
 
+  AVER(viewer->made == viewer->count);
+  if (viewer->second.log != NULL) {
+    count = viewerShared(request, viewer->secondNames, viewer->secondHeap);
+    if (!SourceServe(&viewer->second, request, count, statusReturn))
+      return FALSE;
+  }
+  count = viewerShared(request, viewer->names, viewer->heap);
   for (i = 0; i < viewer->made; ++i)
-    request[i] = viewer->class[i]->request(viewer->view[i]);
-  if (!SourceServe(&viewer->source, request, viewer->made, statusReturn))
+    if (viewer->class[i]->request != NULL)
+      request[count++] = viewer->class[i]->request(viewer->view[i]);
+  if (!SourceServe(&viewer->source, request, count, statusReturn))
     return FALSE;
   for (i = 0; i < viewer->made; ++i) {
-    if (viewer->class[i]->finish(viewer->view[i]) != ResOK) {
-      *statusReturn = OptionFail(viewer->source.tool, "no memory for all objects that live at a time");
-      return FALSE;
-    }
+    if (viewer->class[i]->finish(viewer->view[i]) != ResOK)
+      return OptionStop(statusReturn, OptionFail(viewer->source.tool, "no memory for all objects that live at a time"));
   }
   return TRUE;
 }
 
-/* viewerPrint -- one after the other; of several documents one is made, with each under its name.  FALSE: no memory. */
+/* viewerPrint -- print the views one after the other; several JSON documents become members of one.  FALSE: no
+ * memory. */
 static Bool viewerPrint(Viewer viewer)
 {
   Bool several = viewer->made > 1;
@@ -152,7 +218,7 @@ static int viewerRun(Viewer viewer)
   return viewerStatus(viewer);
 }
 
-/* viewerNames -- which views there are: separated by commas; or a line for each, with what it says */
+/* viewerNames -- list the views: separated by commas; or a line for each, with its description */
 static void viewerNames(char *names, Size size, Bool lines)
 {
   TextStruct text;
@@ -160,6 +226,8 @@ static void viewerNames(char *names, Size size, Bool lines)
 
   TextInit(&text, names, size);
   for (i = 0; i < ARRAY_LENGTH(viewerClasses); ++i) {
+    if (!lines && i > 0 && strcmp(viewerClasses[i]->name, viewerClasses[i - 1]->name) == 0)
+      continue; /* which is one name of two views */
     TextString(&text, lines ? "\n  " : i == 0 ? "" : ", ");
     TextString(&text, viewerClasses[i]->name);
     if (lines) {
@@ -170,15 +238,15 @@ static void viewerNames(char *names, Size size, Bool lines)
   TextTerminate(&text);
 }
 
-/* viewerFit -- does every option mean something to one of the views?  FALSE: reported, with the status */
+/* viewerFit -- does every option have a meaning for one of the views?  FALSE: reported, with the status */
 static Bool viewerFit(Viewer viewer, int *statusReturn)
 {
-  OptionUseStruct uses[evViewsMAX];
+  OptionUseStruct uses[viewerViewsMAX];
   uint64_t chosen = 0;
   Count count;
   Index i;
 
-  AVER(ARRAY_LENGTH(viewerClasses) <= evViewsMAX);
+  AVER(ARRAY_LENGTH(viewerClasses) <= viewerViewsMAX);
   for (count = 0; count < ARRAY_LENGTH(viewerClasses); ++count) {
     ViewClass class = viewerClasses[count];
     uses[count] = (OptionUseStruct){class->name, class->takes | SourceGroupCHOOSE | SourceGroupOPEN};
@@ -207,7 +275,7 @@ static Bool viewerAre(const char *names)
   return viewerFind(names, length) != NULL && (names[length] == '\0' || viewerAre(names + length + 1));
 }
 
-/* viewerAdd -- these views are wanted, too; FALSE: reported, with the status */
+/* viewerAdd -- choose these views, too; FALSE: reported, with the status */
 static Bool viewerAdd(Viewer viewer, const char *names, int *statusReturn)
 {
   Size length = strcspn(names, ",");
@@ -216,15 +284,57 @@ static Bool viewerAdd(Viewer viewer, const char *names, int *statusReturn)
 
   for (i = 0; i < viewer->count && viewer->class[i] != class; ++i)
     ;
-  if (i < viewer->count) {
-    *statusReturn = OptionUsage(viewer->source.tool, "%s is named twice", class->name);
-    return FALSE;
-  }
+  if (i < viewer->count)
+    return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "%s is named twice", class->name));
   viewer->class[viewer->count++] = class;
   return names[length] == '\0' || viewerAdd(viewer, names + length + 1, statusReturn);
 }
 
-/* viewerChoose -- views are named first, then logs; FALSE: reported, with the status
+/* viewerDiff -- is the view of a difference between two times or two logs?  FALSE: reported, with the status */
+static Bool viewerDiff(Viewer viewer, Count operands, int *statusReturn)
+{
+  Index i;
+
+  for (i = 0; i < viewer->count && viewer->class[i] != &ViewClassDiff; ++i)
+    ;
+  if (i == viewer->count || viewer->source.from != NULL)
+    return TRUE;
+  if (operands != 2)
+    return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "diff: between which times, or two logs?  --from is "
+                                                "not given, and there %s %zu log%s", operands == 1 ? "is" : "are",
+                                                operands, TextPlural(operands)));
+  if (viewer->count > 1)
+    return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "diff of two logs is no view of one log: name it "
+                                                "alone"));
+  viewer->class[i] = &ViewClassDiffLogs;
+  return TRUE;
+}
+
+/* viewerReports -- has a report a file to be written to, or is its data to be printed?  FALSE: reported, with the
+ * status */
+static Bool viewerReports(Viewer viewer, int *statusReturn)
+{
+  Index i;
+
+  for (i = 0; i < viewer->count && viewer->class[i] != &ViewClassReport; ++i)
+    ;
+  if (i == viewer->count || viewer->output != NULL || viewer->json)
+    return TRUE;
+  return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "report: to which file?  -o FILE, or --json for its data"));
+}
+
+/* viewerOpen -- open the logs, together, or as two; FALSE: reported, with the status */
+static Bool viewerOpen(Viewer viewer, const char *const *paths, Count operands, int *statusReturn)
+{
+  viewer->paths = paths;
+  viewer->logs = operands;
+  if (viewer->class[0] != &ViewClassDiffLogs)
+    return SourceOpen(&viewer->source, paths, operands, statusReturn);
+  viewer->second = viewer->source;
+  return SourceOpen(&viewer->source, paths, 1, statusReturn) && SourceOpen(&viewer->second, paths + 1, 1, statusReturn);
+}
+
+/* viewerChoose -- take the names of views from the operands, before those of logs; FALSE: reported, with the status
  *
  * What looks like the name of a view, and not like a log, is meant as one. */
 static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operands, int *statusReturn)
@@ -243,17 +353,29 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
   else if (strpbrk(**paths, "./") == NULL && strcmp(**paths, "-") != 0 && access(**paths, F_OK) != 0)
     *statusReturn = OptionUsage(tool, "'%s' is neither a view nor a file; views are: %s", **paths, names);
   else
-    return viewerFit(viewer, statusReturn);
+    return viewerDiff(viewer, *operands, statusReturn) && viewerReports(viewer, statusReturn) &&
+           viewerFit(viewer, statusReturn);
   return FALSE;
 }
 
 int main(int argc, char **argv)
 {
-  static ViewerStruct viewer = {.source.count = SIZE_MAX, .source.heirs = TRUE, .top = ViewTopDEFAULT};
+  static ViewerStruct viewer = {.source.count = SIZE_MAX, .source.heirs = TRUE, .top = ViewTopDEFAULT,
+                                .slices = ViewSlicesDEFAULT};
   const OptionStruct options[] = {
     SourceOPTIONS(&viewer.source),
     OptionString(0, "at", &viewer.at, "T|peak|end", "live: before this time, at the peak, or the end", ViewTakesAT),
-    OptionNumber(0, "top", &viewer.top, "N", "live: name N objects and sites in each list (10)", ViewTakesTOP),
+    OptionNumber(0, "top", &viewer.top, "N", "name so many objects, callers, sizes, pools or threads in a list (10)",
+                 ViewTakesTOP),
+    OptionChoice(0, "by", &viewer.order, SiteOrderCHOICES, "what callers are sorted by (peak)", ViewTakesBY),
+    OptionChoice(0, "tree", &viewer.tree, ViewTreeCHOICES, "sites: from the outermost callers down, or from the innermost up",
+                 ViewTakesTREE),
+    OptionString(0, "skip", &viewer.skip, "REGEX", "leave callers out whose function or module matches; wrappers of malloc "
+                 "are left out in any case", ViewTakesSKIP),
+    OptionString(0, "suppressions", &viewer.suppressed, "FILE", "leaks: without those that this file of LeakSanitizer's names",
+                 ViewTakesSUPPRESSIONS),
+    OptionString('o', "output", &viewer.output, "FILE", "report: write it to this file", ViewTakesOUTPUT),
+    OptionNumber(0, "slices", &viewer.slices, "N", "timeline: cut the time into N slices (64)", ViewTakesSLICES),
     OptionFlag(0, "json", &viewer.json, "one JSON document"),
     SourceFORCE(&viewer.source),
   };
@@ -272,18 +394,27 @@ int main(int argc, char **argv)
   strcat(notes, "\n");
   if (!OptionParse(&tool, argc, argv, &operands, &status))
     return status;
+  if (viewer.slices == 0 || viewer.slices > ViewSlicesMAX)
+    return OptionUsage(&tool, "--slices: %zu is not between 1 and %d", viewer.slices, ViewSlicesMAX);
   paths = (const char *const *)argv + 1;
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGXFSZ, SIG_IGN);
   viewer.source.tool = &tool;
   if (!viewerChoose(&viewer, &paths, &operands, &status))
     return status;
-  if (SourceOpen(&viewer.source, paths, operands, &status))
+  if (viewerOpen(&viewer, paths, operands, &status))
     status = viewerRun(&viewer);
   while (viewer.made > 0) {
     --viewer.made;
     viewer.class[viewer.made]->destroy(viewer.view[viewer.made]);
   }
+  SuppressionsFinish(&viewer.suppressions);
+  if (viewer.heap != NULL && viewer.skip != NULL)
+    regfree(&viewer.skipped);
+  viewerUnshare(viewer.names, viewer.heap);
+  viewerUnshare(viewer.secondNames, viewer.secondHeap);
   SourceClose(&viewer.source);
+  if (viewer.second.tool != NULL)
+    SourceClose(&viewer.second);
   return status;
 }

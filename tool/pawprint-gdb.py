@@ -2,6 +2,7 @@
 #
 #     (gdb) source /usr/local/share/pawprint/pawprint-gdb.py
 #     (gdb) pawprint-events 20       the newest twenty events that are in memory
+#     (gdb) pawprint-events 20 --addr p    those of the object that p points to
 #     (gdb) pawprint-kinds           which kinds are sent, and buffered
 #     (gdb) pawprint-kinds -Ref      switch one off, or on: in a live process
 #
@@ -151,6 +152,14 @@ class Types:
                 number = int.from_bytes(piece, 'little' if order == '<' else 'big')
                 yield name, '%d' % number if letter in 'WU' else '0x%x' % number
 
+    def has(self, order, code, event, address):
+        """Is one of its parameters this address?"""
+        if code not in self.events:
+            return False
+        _, format_, names = self.events[code]
+        return '0x%x' % address in (value for letter, (_, value) in zip(format_, self.values(order, format_, names, event))
+                                    if letter in 'PA')
+
     def line(self, order, code, event):
         if code not in self.events:
             return 'event-0x%04x %s' % (code, event[8:].hex())
@@ -178,20 +187,24 @@ def quoted(text):
 
 
 class EventsCommand(gdb.Command):
-    """Print the newest events that are in the program's memory: pawprint-events [N]; 20 if N is not given.
+    """Print the newest events that are in the program's memory: pawprint-events [N] [--addr A]; 20 if N is not given.
 
-Each line has the seconds since the earliest event in memory, process and thread, the event, and its parameters."""
+Each line has the seconds since the earliest event in memory, process and thread, the event, and its parameters.
+With --addr only those are printed that have an address as a parameter: a number, or any expression of the program's."""
 
     def __init__(self):
         super().__init__('pawprint-events', gdb.COMMAND_DATA)
 
     def invoke(self, argument, from_tty):
+        argument, _, wanted = (part.strip() for part in argument.partition('--addr'))
         if argument and not argument.isdigit():
             raise gdb.GdbError('pawprint-events: %s is no number' % argument)
+        address = int(gdb.parse_and_eval(wanted)) & 0xffffffffffffffff if wanted else None
         found = regions()
         types = Types(found)
         events = [(time, block, code, event) for region in found for block in region.blocks()
-                  for time, code, event in block.events()]
+                  for time, code, event in block.events()
+                  if address is None or types.has(block.order, code, event, address)]
         if not events:
             print('no events')
             return

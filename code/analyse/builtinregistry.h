@@ -1,6 +1,6 @@
-/* builtinregistry.h -- the events that this build knows, as the text of a registry
+/* builtinregistry.h -- the event types of this build, as the text of a registry
  *
- * For what does not carry its own: core files whose header block was not dumped.
+ * Used for logs that have none: core files whose header block was not dumped.
  *
  * Tests: test/recover/core.t
  */

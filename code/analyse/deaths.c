@@ -14,12 +14,6 @@
 
 enum { deathsCommMAX = 15 }; /* of a program's name that the kernel keeps */
 
-/* What a process runs. */
-typedef struct deathsNamedStruct {
-  uint32_t pid, name;      /* in `strings`; 0: not known */
-  struct deathsNamedStruct *next;
-} deathsNamedStruct, *deathsNamed;
-
 /* What event types tell. */
 enum { deathsNAME = TypeCacheCLIENT, deathsEXIT, deathsUNSEEN };
 enum { deathsPID, deathsSTRING, deathsSTATUS, deathsPROCESSES }; /* the string is a name, or how it ended */
@@ -31,56 +25,40 @@ static const TypeCacheKnownStruct deathsKnown[] = {
   {"ProgramUnseen", deathsUNSEEN, {NULL, "S program", NULL, "UW processes"}},
 };
 
-void DeathsInit(Deaths deaths, Log log)
+Res DeathsInit(Deaths deaths, Log log)
 {
   memset(deaths, 0, sizeof *deaths);
   deaths->log = log;
   TypeCacheInit(&deaths->plans, sizeof(TypeCacheTellStruct));
+  return HeapTableInit(&deaths->named);
 }
 
 void DeathsFinish(Deaths deaths)
 {
-  Index i;
-
-  for (i = 0; i < DeathsBUCKETS; ++i)
-    while (deaths->bucket[i] != NULL) {
-      deathsNamed next = deaths->bucket[i]->next;
-      free(deaths->bucket[i]);
-      deaths->bucket[i] = next;
-    }
-  free(deaths->pid);
+  HeapTableFinish(&deaths->named);
+  HeapTableFinish(&deaths->recorded);
   TypeCacheFinish(&deaths->plans);
   StringsFinish(&deaths->strings);
 }
 
-/* deathsNamedOf -- what is known of a process, made if nothing is; NULL: no memory */
-static deathsNamed deathsNamedOf(Deaths deaths, uint32_t pid)
+/* deathsPut -- the entry of a process's number in a table, which is made if there is none; NULL: no memory */
+static HeapObject deathsPut(Deaths deaths, HeapTable table, uint32_t pid)
 {
-  deathsNamed *bucket = &deaths->bucket[pid % DeathsBUCKETS], named;
+  HeapObject place = HeapTablePut(table, (uint64_t)pid + 1);
 
-  for (named = *bucket; named != NULL && named->pid != pid; named = named->next)
-    ;
-  if (named != NULL)
-    return named;
-  named = calloc(1, sizeof *named);
-  if (named == NULL) {
-    deaths->failed = TRUE;
-    return NULL;
-  }
-  *named = (deathsNamedStruct){pid, 0, *bucket};
-  *bucket = named;
-  return named;
+  deaths->failed |= place == NULL;
+  return place;
 }
 
 static void deathsName(Deaths deaths, LogEvent event, TypeCacheTell plan)
 {
-  deathsNamed named = deathsNamedOf(deaths, (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]));
+  HeapObject named = deathsPut(deaths, &deaths->named, (uint32_t)LogEventWord(event, (Index)plan->param[deathsPID]));
   Size length;
   const char *name = LogEventString(event, (Index)plan->param[deathsSTRING], &length);
 
   name = TypeCacheBase(name, &length);
   if (named != NULL && length > 0)
-    named->name = StringsAdd(&deaths->strings, name, length);
+    named->client = StringsAdd(&deaths->strings, name, length);
 }
 
 /* deathsLog -- the process as it recorded itself: the newest of that number on the collector's machine; or NULL */
@@ -96,33 +74,22 @@ static LogProcess deathsLog(Deaths deaths, LogEvent event, uint32_t pid)
   return NULL;
 }
 
-static int deathsOrder(const void *a, const void *b)
-{
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-  return x < y ? -1 : x > y;
-}
-
-/* deathsRecorded -- has the log a block of a process with this number?  A header block alone is nothing that was recorded.  A later process
- * may have the number, too. */
+/* deathsRecorded -- has the log a block of a process with this number?  A header block alone is nothing that was
+ * recorded.  A later process may have the number, too. */
 static Bool deathsRecorded(Deaths deaths, uint32_t pid)
 {
-  Count processes = LogProcesses(deaths->log);
+  Index i;
 
-  if (deaths->pid == NULL || deaths->recorded != processes) {
-    uint32_t *numbers = realloc(deaths->pid, (processes + 1) * sizeof *numbers);
-    if (numbers == NULL) {
+  if (deaths->recorded.objects == NULL) {
+    if (HeapTableInit(&deaths->recorded) != ResOK) {
       deaths->failed = TRUE;
       return TRUE;
     }
-    deaths->pid = numbers;
-    deaths->pids = 0;
-    for (deaths->recorded = 0; deaths->recorded < processes; ++deaths->recorded)
-      if (LogProcessNewest(deaths->log, deaths->recorded) != 0)
-        numbers[deaths->pids++] = LogProcessAt(deaths->log, deaths->recorded)->header.pid;
-    qsort(numbers, deaths->pids, sizeof *numbers, deathsOrder);
+    for (i = 0; i < LogProcesses(deaths->log); ++i)
+      if (LogProcessNewest(deaths->log, i) != 0)
+        (void)deathsPut(deaths, &deaths->recorded, LogProcessAt(deaths->log, i)->header.pid);
   }
-  return bsearch(&pid, deaths->pid, deaths->pids, sizeof pid, deathsOrder) != NULL;
+  return HeapTableSeek(&deaths->recorded, (uint64_t)pid + 1)->addr != 0;
 }
 
 static void deathsExit(Deaths deaths, LogEvent event, TypeCacheTell plan)
@@ -135,10 +102,10 @@ static void deathsExit(Deaths deaths, LogEvent event, TypeCacheTell plan)
   if (length != strlen(signal) || memcmp(how, signal, length) != 0)
     return;
   if (deaths->count < DeathsMAX) {
-    deathsNamed named = deathsNamedOf(deaths, pid);
+    HeapObject named = deathsPut(deaths, &deaths->named, pid);
     deaths->death[deaths->count] = (DeathStruct){
         pid, (unsigned)LogEventWord(event, (Index)plan->param[deathsSTATUS]), event->time,
-        deathsLog(deaths, event, pid), named != NULL ? named->name : 0};
+        deathsLog(deaths, event, pid), named != NULL ? named->client : 0};
   }
   ++deaths->count;
   deaths->unrecorded += !deathsRecorded(deaths, pid);

@@ -12,10 +12,11 @@
 
 #include <stdio.h>
 
-#include "request/strings.h"
+#include "heap/heaptable.h"
+#include "request/stringtable.h"
 #include "request/typecache.h"
 
-enum { DeathsMAX = 20, DeathsUnseenMAX = 64, DeathsBUCKETS = 1024 };
+enum { DeathsMAX = 20, DeathsUnseenMAX = 64 };
 
 typedef struct DeathStruct {
   uint32_t pid;
@@ -33,21 +34,19 @@ typedef struct DeathsUnseenStruct {
 typedef struct DeathsStruct {
   Log log;
   StringsStruct strings;
-  struct deathsNamedStruct *bucket[DeathsBUCKETS]; /* what processes run, as far as it was told */
+  HeapTableStruct named;   /* by a process's number plus one; `client` is what it runs, in `strings`; 0: not known */
   TypeCacheStruct plans;
   Bool failed;
   Count count;             /* of all, */
   Count unrecorded;        /* and of those of which the log has no block */
-  Count recorded;          /* so many processes of the log were looked at for `pid` */
-  Count pids;
-  uint32_t *pid;           /* numbers of those that have blocks, in order: owned; NULL: not yet made */
+  HeapTableStruct recorded; /* numbers plus one of processes that have blocks; no objects: not yet made */
   DeathStruct death[DeathsMAX];
   Count unseens;           /* of all */
   DeathsUnseenStruct unseen[DeathsUnseenMAX];
 } DeathsStruct, *Deaths;
 
-/* DeathsInit -- nobody has died, and all was seen; DeathsFinish gives memory back */
-extern void DeathsInit(Deaths deaths, Log log);
+/* DeathsInit -- nobody has died, and all was seen; ResMEMORY.  DeathsFinish gives memory back, in either case. */
+extern Res DeathsInit(Deaths deaths, Log log);
 extern void DeathsFinish(Deaths deaths);
 
 /* DeathsEvent -- one event, in the order of LogRead */

@@ -9,345 +9,301 @@
 
 #include "analyse/spans.h"
 #include "base/grow.h"
-#include "heap/exittimes.h"
-#include "log/processname.h"
 #include "request/typecache.h"
 
 enum {
-  memoryBUCKETS = 1024,
-  memoryPAGE = 4096 /* what the kernel rounds to, at least */
+  footprintBUCKETS = 1024,
+  footprintPAGE = 4096 /* what the kernel rounds to, at least */
 };
 
 enum {
-  memoryMAP = TypeCacheCLIENT, memoryUNMAP, memoryREMAP, memoryBREAK, memoryMOVE, memorySAMPLE, memoryEXEC, memoryEXIT,
-  memoryROUND
+  footprintMAP = TypeCacheCLIENT, footprintUNMAP, footprintREMAP, footprintBREAK, footprintMOVE, footprintSAMPLE,
+  footprintROUND
 };
 
 /* What event types tell, and by which parameters. */
-static const TypeCacheKnownStruct memoryKnown[] = {
-  {"MemoryMap", memoryMAP, {"PAWU base", "PAWU size"}},
-  {"MemoryUnmap", memoryUNMAP, {"PAWU base", "PAWU size"}},
-  {"MemoryRemap", memoryREMAP, {"PAWU old", "PAWU oldSize", "PAWU base", "PAWU size"}},
-  {"MemoryBreak", memoryBREAK, {"PAWU limit"}}, /* of registry 1.0 */
-  {"MemoryBreak", memoryMOVE, {"PAWU limit", "PAWU before"}},
-  {"ProcessSample", memorySAMPLE, {"PAWU pid", "PAWU resident"}},
-  {"ProcessExec", memoryEXEC, {"PAWU pid", "S program"}},
-  {"ProcessExit", memoryEXIT, {"PAWU pid"}},
-  {"MachineSample", memoryROUND, {NULL}}, /* told each time that all are looked at */
+static const TypeCacheKnownStruct footprintKnown[] = {
+  {"MemoryMap", footprintMAP, {"PAWU base", "PAWU size"}},
+  {"MemoryUnmap", footprintUNMAP, {"PAWU base", "PAWU size"}},
+  {"MemoryRemap", footprintREMAP, {"PAWU old", "PAWU oldSize", "PAWU base", "PAWU size"}},
+  {"MemoryBreak", footprintBREAK, {"PAWU limit"}}, /* of registry 1.0 */
+  {"MemoryBreak", footprintMOVE, {"PAWU limit", "PAWU before"}},
+  {"ProcessSample", footprintSAMPLE, {"PAWU pid", "PAWU resident"}},
+  {"MachineSample", footprintROUND, {NULL}}, /* told each time that all are looked at */
 };
 
-typedef enum MemoryKind { MemoryMAPPED, MemoryRESIDENT, MemoryKINDS } MemoryKind;
-
 /* One process, by its number.  One that has ended has nothing now; its end is kept, for it may turn out to live. */
-typedef struct memoryProcessStruct {
-  Bool met, ended, gone;
+typedef struct footprintProcessStruct {
+  Bool met, ended;
   LogProcess log;
   uint32_t older;                /* 1 + the number of one met before with a number like its, or 0 */
   SpansStruct spans;
   uint64_t limit;                /* the break told last, or 0 */
   uint64_t looked;               /* a collector: when it looked last at all others, or 0 */
-  uint64_t now[MemoryKINDS];
-  MemoryBytesStruct bytes[MemoryKINDS];
-} memoryProcessStruct, *memoryProcess;
+  uint64_t now[FootprintKINDS];
+  FootprintBytesStruct bytes[FootprintKINDS];
+} footprintProcessStruct, *footprintProcess;
 
-struct MemoryStruct {
+struct FootprintStruct {
   Log log;
   TypeCacheStruct plans;
   SpanPoolStruct pool;
-  GoneStruct gone;
   Bool failed;
   uint64_t left;
   uint64_t apart;                /* ns between two looks of a collector, at most */
-  uint64_t now[MemoryKINDS];     /* of all that live */
-  MemoryBytesStruct bytes[MemoryKINDS]; /* `end`: of those that have ended */
-  uint32_t recent[memoryBUCKETS]; /* by the system's number: 1 + the number of the one met last, or 0 */
+  uint64_t now[FootprintKINDS];     /* of all that live */
+  FootprintBytesStruct bytes[FootprintKINDS]; /* `end`: of those that have ended */
+  uint32_t recent[footprintBUCKETS]; /* by the system's number: 1 + the number of the one met last, or 0 */
   Count processes, capacity;
-  memoryProcess process;
+  footprintProcess process;
 };
 
-Res MemoryCreate(Memory *memoryReturn, Log log)
+Res FootprintCreate(Footprint *footprintReturn, Log log)
 {
-  Memory memory = calloc(1, sizeof *memory);
+  Footprint footprint = calloc(1, sizeof *footprint);
 
-  if (memory == NULL)
+  if (footprint == NULL)
     return ResMEMORY;
-  memory->log = log;
-  TypeCacheInit(&memory->plans, sizeof(TypeCacheTellStruct));
-  SpanPoolInit(&memory->pool);
-  *memoryReturn = memory;
+  footprint->log = log;
+  TypeCacheInit(&footprint->plans, sizeof(TypeCacheTellStruct));
+  SpanPoolInit(&footprint->pool);
+  *footprintReturn = footprint;
   return ResOK;
 }
 
-void MemoryDestroy(Memory memory)
+void FootprintDestroy(Footprint footprint)
 {
-  TypeCacheFinish(&memory->plans);
-  SpanPoolFinish(&memory->pool);
-  GoneFinish(&memory->gone);
-  free(memory->process);
-  free(memory);
+  TypeCacheFinish(&footprint->plans);
+  SpanPoolFinish(&footprint->pool);
+  free(footprint->process);
+  free(footprint);
 }
 
-/* memorySet -- a process has so much of it now */
-static void memorySet(Memory memory, memoryProcess process, MemoryKind kind, uint64_t bytes, uint64_t time)
+/* footprintSet -- a process has so much of it now */
+static void footprintSet(Footprint footprint, footprintProcess process, FootprintKind kind, uint64_t bytes,
+                         uint64_t time)
 {
-  memory->now[kind] += bytes - process->now[kind];
+  footprint->now[kind] += bytes - process->now[kind];
   process->now[kind] = bytes;
-  process->bytes[kind].known = memory->bytes[kind].known = TRUE;
+  process->bytes[kind].known = footprint->bytes[kind].known = TRUE;
   if (bytes > process->bytes[kind].peak) {
     process->bytes[kind].peak = bytes;
     process->bytes[kind].peakTime = time;
   }
-  if (memory->now[kind] > memory->bytes[kind].peak) {
-    memory->bytes[kind].peak = memory->now[kind];
-    memory->bytes[kind].peakTime = time;
+  if (footprint->now[kind] > footprint->bytes[kind].peak) {
+    footprint->bytes[kind].peak = footprint->now[kind];
+    footprint->bytes[kind].peakTime = time;
   }
 }
 
-/* memoryEnd -- a process has ended, or so it seems; `gone`: it has, and its spans can be given back */
-static void memoryEnd(Memory memory, memoryProcess process, Bool gone)
+void FootprintEnd(Footprint footprint, Index number)
 {
-  MemoryKind kind;
+  footprintProcess process = number < footprint->processes ? &footprint->process[number] : NULL;
+  FootprintKind kind;
 
-  if (gone && !process->gone) {
-    SpansClear(&memory->pool, &process->spans);
-    process->gone = TRUE;
-  }
-  if (process->ended)
+  if (process == NULL || !process->met || process->ended)
     return;
   process->ended = TRUE;
-  for (kind = 0; kind < MemoryKINDS; ++kind) {
+  for (kind = 0; kind < FootprintKINDS; ++kind) {
     process->bytes[kind].end = process->now[kind];
-    memory->bytes[kind].end += process->now[kind];
-    memory->now[kind] -= process->now[kind];
+    footprint->bytes[kind].end += process->now[kind];
+    footprint->now[kind] -= process->now[kind];
     process->now[kind] = 0;
   }
 }
 
-/* memoryGone -- those have ended that had before `time`, as their headers say */
-static void memoryGone(Memory memory, uint64_t time)
+/* footprintRevive -- it had not: what looked like its end was that of the program it was before */
+static void footprintRevive(Footprint footprint, footprintProcess process, uint64_t time)
 {
-  uint64_t gone;
-  Index i;
-
-  memory->failed |= GoneLook(&memory->gone, memory->log) != ResOK;
-  while (GoneNext(&i, &gone, &memory->gone, time))
-    if (i < memory->processes && memory->process[i].met)
-      memoryEnd(memory, &memory->process[i], FALSE);
-}
-
-/* memoryRevive -- it had not: what looked like its end was that of the program it was before */
-static void memoryRevive(Memory memory, memoryProcess process, uint64_t time)
-{
-  MemoryKind kind;
+  FootprintKind kind;
 
   process->ended = FALSE;
-  for (kind = 0; kind < MemoryKINDS; ++kind) {
-    memory->bytes[kind].end -= process->bytes[kind].end;
+  for (kind = 0; kind < FootprintKINDS; ++kind) {
+    footprint->bytes[kind].end -= process->bytes[kind].end;
     if (process->bytes[kind].known)
-      memorySet(memory, process, kind, process->bytes[kind].end, time);
+      footprintSet(footprint, process, kind, process->bytes[kind].end, time);
   }
 }
 
-/* memoryOlder -- of those met, the one before this that has the same number on the same machine; or NULL */
-static memoryProcess memoryOlder(Memory memory, uint32_t at, const HeaderStruct *machine, uint32_t pid)
+/* footprintOlder -- of those met, the one before this that has the same number on the same machine; or NULL */
+static footprintProcess footprintOlder(Footprint footprint, uint32_t at, const HeaderStruct *machine, uint32_t pid)
 {
-  for (; at != 0; at = memory->process[at - 1].older) {
-    LogProcess log = memory->process[at - 1].log;
+  for (; at != 0; at = footprint->process[at - 1].older) {
+    LogProcess log = footprint->process[at - 1].log;
     if (log->header.pid == pid && strcmp(log->header.boot, machine->boot) == 0)
-      return &memory->process[at - 1];
+      return &footprint->process[at - 1];
   }
   return NULL;
 }
 
-/* memoryPid -- all end that have this number in the system that the event tells of, but for one that has later blocks,
- * or that runs `program`, of `length` bytes: without a name they have ended for certain */
-static void memoryPid(Memory memory, LogEvent event, uint32_t pid, const char *program, Size length)
+static void footprintMeet(Footprint footprint, footprintProcess process, LogProcess log)
 {
-  uint32_t at = memory->recent[pid % memoryBUCKETS];
-  memoryProcess process;
+  uint32_t *recent = &footprint->recent[log->header.pid % footprintBUCKETS];
 
-  while ((process = memoryOlder(memory, at, &event->process->header, pid)) != NULL) {
-    LogProcess log = process->log;
-    if ((program == NULL || !HeaderRuns(&log->header, program, length)) &&
-        LogProcessNewest(memory->log, log->number) <= event->time)
-      memoryEnd(memory, process, program == NULL);
-    at = process->older;
-  }
-}
-
-/* memoryMeet -- the first event of a process: whoever had its number before has ended */
-static void memoryMeet(Memory memory, memoryProcess process, LogEvent event)
-{
-  LogProcess log = event->process;
-  uint32_t *recent = &memory->recent[log->header.pid % memoryBUCKETS];
-
-  memoryPid(memory, event, log->header.pid, NULL, 0);
   process->met = TRUE;
   process->log = log;
   process->older = *recent;
   *recent = (uint32_t)log->number + 1;
 }
 
-/* memoryOf -- the process of an event, or NULL: no memory */
-static memoryProcess memoryOf(Memory memory, LogEvent event)
+/* footprintOf -- the process of an event, or NULL: no memory */
+static footprintProcess footprintOf(Footprint footprint, LogEvent event)
 {
   Index number = event->process->number;
-  memoryProcess process;
+  footprintProcess process;
 
-  while (UNLIKELY(number >= memory->processes)) {
-    if (!Grow(&memory->process, &memory->capacity, memory->processes, sizeof *memory->process)) {
-      memory->failed = TRUE;
+  while (UNLIKELY(number >= footprint->processes)) {
+    if (!Grow(&footprint->process, &footprint->capacity, footprint->processes, sizeof *footprint->process)) {
+      footprint->failed = TRUE;
       return NULL;
     }
-    memset(&memory->process[memory->processes++], 0, sizeof *memory->process);
+    memset(&footprint->process[footprint->processes++], 0, sizeof *footprint->process);
   }
-  process = &memory->process[number];
+  process = &footprint->process[number];
   if (UNLIKELY(!process->met))
-    memoryMeet(memory, process, event);
-  if (UNLIKELY(process->ended) && !process->gone)
-    memoryRevive(memory, process, event->time);
+    footprintMeet(footprint, process, event->process);
+  if (UNLIKELY(process->ended))
+    footprintRevive(footprint, process, event->time);
   return process;
 }
 
-static uint64_t memoryPageUp(uint64_t place)
+static uint64_t footprintPageUp(uint64_t place)
 {
-  return place > UINT64_MAX - memoryPAGE ? UINT64_MAX : (place + memoryPAGE - 1) & ~(uint64_t)(memoryPAGE - 1);
+  return place > UINT64_MAX - footprintPAGE ? UINT64_MAX : (place + footprintPAGE - 1) & ~(uint64_t)(footprintPAGE - 1);
 }
 
-/* memoryRange -- add or remove what lies there, in whole pages, as the kernel does */
-static void memoryRange(Memory memory, memoryProcess process, Bool add, uint64_t base, uint64_t size)
+/* footprintScarce -- the spans of processes that have ended make room, which one that lives after all has lost then;
+ * FALSE: there were none */
+static Bool footprintScarce(Footprint footprint)
 {
-  uint64_t from = base & ~(uint64_t)(memoryPAGE - 1);
-  uint64_t to = memoryPageUp(base + size < base ? UINT64_MAX : base + size);
-  Res res;
+  Bool any = FALSE;
+  Index i;
+
+  for (i = 0; i < footprint->processes; ++i)
+    if (footprint->process[i].ended && footprint->process[i].spans.root != 0) {
+      SpansClear(&footprint->pool, &footprint->process[i].spans);
+      any = TRUE;
+    }
+  return any;
+}
+
+/* footprintRange -- add or remove what lies there, in whole pages, as the kernel does */
+static void footprintRange(Footprint footprint, footprintProcess process, Bool add, uint64_t base, uint64_t size)
+{
+  uint64_t from = base & ~(uint64_t)(footprintPAGE - 1);
+  uint64_t to = footprintPageUp(base + size < base ? UINT64_MAX : base + size);
+  Res res = ResOK;
 
   if (size == 0)
     return;
-  res = (add ? SpansAdd : SpansRemove)(&memory->pool, &process->spans, from, to);
-  memory->left += res == ResLIMIT;
-  memory->failed |= res == ResMEMORY;
+  do
+    res = (add ? SpansAdd : SpansRemove)(&footprint->pool, &process->spans, from, to);
+  while (res == ResLIMIT && footprintScarce(footprint));
+  footprint->left += res == ResLIMIT;
+  footprint->failed |= res == ResMEMORY;
 }
 
-/* memoryBreakTo -- the data segment grows or shrinks; a page belongs to it while any byte does.  `before` is 0 where it
- * is not known. */
-static void memoryBreakTo(Memory memory, memoryProcess process, uint64_t before, uint64_t limit)
+/* footprintBreakTo -- the data segment grows or shrinks; a page belongs to it while any byte does.  `before` is 0
+ * where it is not known. */
+static void footprintBreakTo(Footprint footprint, footprintProcess process, uint64_t before, uint64_t limit)
 {
-  uint64_t from = memoryPageUp(before), to = memoryPageUp(limit);
+  uint64_t from = footprintPageUp(before), to = footprintPageUp(limit);
 
   if (before != 0)
-    memoryRange(memory, process, to > from, to > from ? from : to, to > from ? to - from : from - to);
+    footprintRange(footprint, process, to > from, to > from ? from : to, to > from ? to - from : from - to);
   process->limit = limit;
 }
 
-/* memoryOwn -- what a process tells of itself */
-static void memoryOwn(Memory memory, memoryProcess process, LogEvent event, TypeCacheTell plan)
+/* footprintOwn -- what a process tells of itself */
+static void footprintOwn(Footprint footprint, footprintProcess process, LogEvent event, TypeCacheTell plan)
 {
   uint64_t value[TypeCachePARAMS] = {0};
   Index i;
 
-  if (process->gone)
-    return;
   for (i = 0; i < TypeCachePARAMS && plan->param[i] >= 0; ++i)
     value[i] = LogEventWord(event, (Index)plan->param[i]);
   switch (plan->tells) {
-  case memoryMAP: memoryRange(memory, process, TRUE, value[0], value[1]); break;
-  case memoryUNMAP: memoryRange(memory, process, FALSE, value[0], value[1]); break;
-  case memoryREMAP:
-    memoryRange(memory, process, FALSE, value[0], value[1]);
-    memoryRange(memory, process, TRUE, value[2], value[3]);
+  case footprintMAP: footprintRange(footprint, process, TRUE, value[0], value[1]); break;
+  case footprintUNMAP: footprintRange(footprint, process, FALSE, value[0], value[1]); break;
+  case footprintREMAP:
+    footprintRange(footprint, process, FALSE, value[0], value[1]);
+    footprintRange(footprint, process, TRUE, value[2], value[3]);
     break;
-  case memoryMOVE: memoryBreakTo(memory, process, value[1], value[0]); break;
-  default: memoryBreakTo(memory, process, process->limit, value[0]); break;
+  case footprintMOVE: footprintBreakTo(footprint, process, value[1], value[0]); break;
+  default: footprintBreakTo(footprint, process, process->limit, value[0]); break;
   }
-  memorySet(memory, process, MemoryMAPPED, process->spans.bytes, event->time);
+  footprintSet(footprint, process, FootprintMAPPED, process->spans.bytes, event->time);
 }
 
-/* memoryTold -- what the collector tells of a process */
-static void memoryTold(Memory memory, LogEvent event, TypeCacheTell plan)
+/* footprintSample -- the collector tells what of a process is resident */
+static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[0]);
-  const char *program = NULL;
-  memoryProcess process;
-  uint64_t resident;
-  Size length = 0;
+  uint64_t resident = LogEventWord(event, (Index)plan->param[1]);
+  footprintProcess process =
+    footprintOlder(footprint, footprint->recent[pid % footprintBUCKETS], &event->process->header, pid);
 
-  if (plan->tells == memoryEXEC)
-    program = LogEventString(event, (Index)plan->param[1], &length);
-  if (plan->tells != memorySAMPLE) {
-    memoryPid(memory, event, pid, program, length);
-    return;
-  }
-  process = memoryOlder(memory, memory->recent[pid % memoryBUCKETS], &event->process->header, pid);
-  resident = LogEventWord(event, (Index)plan->param[1]);
   if (process != NULL && !process->ended && resident > 0) /* a process that is only waited for has none */
-    memorySet(memory, process, MemoryRESIDENT, resident, event->time);
+    footprintSet(footprint, process, FootprintRESIDENT, resident, event->time);
 }
 
-/* memoryRound -- a collector looks at all */
-static void memoryRound(Memory memory, memoryProcess collector, uint64_t time)
+/* footprintRound -- a collector looks at all */
+static void footprintRound(Footprint footprint, footprintProcess collector, uint64_t time)
 {
-  if (collector->looked != 0 && time > collector->looked && time - collector->looked > memory->apart)
-    memory->apart = time - collector->looked;
+  if (collector->looked != 0 && time > collector->looked && time - collector->looked > footprint->apart)
+    footprint->apart = time - collector->looked;
   collector->looked = time;
 }
 
-void MemoryEvent(Memory memory, LogEvent event)
+void FootprintEvent(Footprint footprint, LogEvent event)
 {
-  memoryProcess process;
+  footprintProcess process;
   TypeCacheTell plan;
 
-  if (UNLIKELY(event->time > memory->gone.time))
-    memoryGone(memory, event->time);
-  process = memoryOf(memory, event);
-  plan = TypeCacheTells(&memory->plans, event, memoryKnown, ARRAY_LENGTH(memoryKnown));
+  process = footprintOf(footprint, event);
+  plan = TypeCacheTells(&footprint->plans, event, footprintKnown, ARRAY_LENGTH(footprintKnown));
   if (UNLIKELY(process == NULL) || UNLIKELY(plan == NULL)) {
-    memory->failed = TRUE;
+    footprint->failed = TRUE;
     return;
   }
   if (LIKELY(plan->tells == TypeCacheNOTHING))
     return;
-  if (plan->tells < memorySAMPLE)
-    memoryOwn(memory, process, event, plan);
-  else if (plan->tells == memoryROUND)
-    memoryRound(memory, process, event->time);
+  if (plan->tells < footprintSAMPLE)
+    footprintOwn(footprint, process, event, plan);
+  else if (plan->tells == footprintROUND)
+    footprintRound(footprint, process, event->time);
   else
-    memoryTold(memory, event, plan);
+    footprintSample(footprint, event, plan);
 }
 
-Res MemoryFinish(Memory memory)
+Res FootprintFinish(Footprint footprint)
 {
   Index i;
 
-  for (i = 0; i < memory->processes; ++i)
-    if (memory->process[i].met)
-      memoryEnd(memory, &memory->process[i], FALSE);
-  return memory->failed ? ResMEMORY : ResOK;
+  for (i = 0; i < footprint->processes; ++i)
+    FootprintEnd(footprint, i);
+  return footprint->failed ? ResMEMORY : ResOK;
 }
 
-static void memoryBytes(MemoryBytes bytes, Memory memory, const Index *process, MemoryKind kind)
+FootprintBytesStruct FootprintBytesOf(Footprint footprint, FootprintKind kind, const Index *process)
 {
-  static const MemoryBytesStruct none;
+  static const FootprintBytesStruct none;
 
-  *bytes = process == NULL ? memory->bytes[kind]
-           : *process < memory->processes ? memory->process[*process].bytes[kind] : none;
+  return process == NULL ? footprint->bytes[kind]
+         : *process < footprint->processes ? footprint->process[*process].bytes[kind] : none;
 }
 
-void MemoryMapped(MemoryBytes bytes, Memory memory, const Index *process)
+uint64_t FootprintNow(Footprint footprint, FootprintKind kind)
 {
-  memoryBytes(bytes, memory, process, MemoryMAPPED);
+  return footprint->now[kind];
 }
 
-void MemoryResident(MemoryBytes bytes, Memory memory, const Index *process)
+uint64_t FootprintApart(Footprint footprint)
 {
-  memoryBytes(bytes, memory, process, MemoryRESIDENT);
+  return footprint->apart;
 }
 
-uint64_t MemoryApart(Memory memory)
+uint64_t FootprintLeft(Footprint footprint)
 {
-  return memory->apart;
-}
-
-uint64_t MemoryLeft(Memory memory)
-{
-  return memory->left;
+  return footprint->left;
 }

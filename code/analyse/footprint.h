@@ -5,8 +5,8 @@
  * known by their names, so that what has no such events says so.
  *
  * Always true:
- *   the family's bytes are the sums over its processes that live; a process that has ended has none
- *   a peak is not below what was there at any moment
+ *   the family's bytes are the sums over its processes that live, modulo 2^64; a process that has ended has none
+ *   the peak of a process is not below what it has now
  *
  * Design: design/view.md .mapped      Tests: test/analyse/memory.t, test/analyse/spanstest.c
  */
@@ -17,32 +17,41 @@
 
 #include "log/log.h"
 
-typedef struct MemoryStruct *Memory;
+typedef struct FootprintStruct *Footprint;
+
+typedef enum FootprintKind { FootprintMAPPED, FootprintRESIDENT, FootprintKINDS } FootprintKind;
 
 /* Bytes of one process, or of all. */
-typedef struct MemoryBytesStruct {
+typedef struct FootprintBytesStruct {
   Bool known;              /* there was an event that said so */
   uint64_t end;            /* when the process ended, or else at the log's end; of all: the sum of that */
   uint64_t peak, peakTime; /* the most at a time, and when; of all: that of those that lived together */
-} MemoryBytesStruct, *MemoryBytes;
+} FootprintBytesStruct, *FootprintBytes;
 
-extern Res MemoryCreate(Memory *memoryReturn, Log log);
-extern void MemoryDestroy(Memory memory);
+extern Res FootprintCreate(Footprint *footprintReturn, Log log);
+extern void FootprintDestroy(Footprint footprint);
 
-/* MemoryEvent -- one event, in the order of LogRead */
-extern void MemoryEvent(Memory memory, LogEvent event);
+/* FootprintEvent -- one event, in the order of LogRead */
+extern void FootprintEvent(Footprint footprint, LogEvent event);
 
-/* MemoryFinish -- all events have come.  ResMEMORY: it ran out at some time, and the numbers are too low. */
-extern Res MemoryFinish(Memory memory);
+/* FootprintEnd -- the process with this number has ended, as HeapPROCESSEND says.  An event of it that comes all the
+ * same makes it live again. */
+extern void FootprintEnd(Footprint footprint, Index process);
 
-/* MemoryMapped, MemoryResident -- of a process by its number, or, with NULL, of all */
-extern void MemoryMapped(MemoryBytes bytesReturn, Memory memory, const Index *process);
-extern void MemoryResident(MemoryBytes bytesReturn, Memory memory, const Index *process);
+/* FootprintFinish -- all events have come.  ResMEMORY: it ran out at some time, and the numbers are too low. */
+extern Res FootprintFinish(Footprint footprint);
 
-/* MemoryApart -- ns between two samples of what is resident, at most: a peak in between is not known.  0: not known */
-extern uint64_t MemoryApart(Memory memory);
+/* FootprintBytesOf -- bytes of a process by its number, or, with NULL, of all */
+extern FootprintBytesStruct FootprintBytesOf(Footprint footprint, FootprintKind kind, const Index *process);
 
-/* MemoryLeft -- mappings that were more than can be followed, so that the bytes are not exact */
-extern uint64_t MemoryLeft(Memory memory);
+/* FootprintNow -- bytes now of all processes that live */
+extern uint64_t FootprintNow(Footprint footprint, FootprintKind kind);
+
+/* FootprintApart -- ns between two samples of what is resident, at most: a peak in between is not known.  0: not
+ * known */
+extern uint64_t FootprintApart(Footprint footprint);
+
+/* FootprintLeft -- mappings that were more than can be followed, so that the bytes are not exact */
+extern uint64_t FootprintLeft(Footprint footprint);
 
 #endif /* ANALYSE_FOOTPRINT_H */

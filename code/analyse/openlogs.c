@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "eventdef.h"
-#include "filter/timeparse.h"
 #include "heap/heap.h"
 #include "analyse/builtinregistry.h"
+#include "analyse/moment.h"
 
 /* By how much the times of logs are shifted, as people write it: a list, separated by commas, of FILE=SECONDS for a log
  * by its name, or SECONDS alone for the log of that place in the order of the command line. */
@@ -166,7 +167,7 @@ static Bool sourceChoose(void *data, LogProcess process, EventType type)
   Source source = data;
 
   return (!source->programs || process->header.role[0] == '\0') && sourceProcesses(source, process, type) &&
-         (source->names == NULL || LogNamesHas(source->names, type)) &&
+         (source->events == NULL || LogNamesHas(source->events, type)) &&
          (source->filter == NULL || FilterChooses(source->filter, process, type));
 }
 
@@ -178,6 +179,13 @@ static Bool sourceAccept(void *data, LogEvent event)
          (source->filter == NULL || FilterExhausted(source->filter) || FilterMatches(source->filter, event));
 }
 
+/* sourceWrong -- an option is wrong, as `error` says; FALSE: reported as a usage error */
+static Bool sourceWrong(Source source, const char *option, const char *error)
+{
+  OptionUsage(source->tool, "%s: %s", option, error);
+  return FALSE;
+}
+
 /* sourceFilter -- what the filter says goes into the request, and what that leaves open is asked of each event; FALSE:
  * reported as a usage error */
 static Bool sourceFilter(Source source)
@@ -187,26 +195,20 @@ static Bool sourceFilter(Source source)
 
   if (source->expression == NULL)
     return TRUE;
-  if (FilterMake(&source->filter, source->log, source->expression, error, sizeof error) != ResOK) {
-    OptionUsage(source->tool, "--filter: %s", error);
-    return FALSE;
-  }
+  if (FilterMake(&source->filter, source->log, source->expression, error, sizeof error) != ResOK)
+    return sourceWrong(source, "--filter", error);
   FilterTimes(source->filter, &request->from, &request->to);
   PawRequestFilter(request, source->filter);
   return TRUE;
 }
 
-static Bool sourceMoment(Source source, const char *option, const char *string, uint64_t *timeReturn)
+Bool SourceMoment(Source source, const char *option, const char *string, uint64_t *timeReturn)
 {
-  LogSummaryStruct summary;
+  char error[1024];
 
-  if (string == NULL)
+  if (string == NULL || MomentFind(timeReturn, source->log, string, error, sizeof error) == ResOK)
     return TRUE;
-  LogSummarize(&summary, source->log);
-  if (LogWhen(timeReturn, &summary, string) == ResOK)
-    return TRUE;
-  OptionUsage(source->tool, "%s: '%s' is neither seconds nor HH:MM:SS", option, string);
-  return FALSE;
+  return sourceWrong(source, option, error);
 }
 
 /* sourceInterval -- from when to when; one that ends before it begins is a mistake, as in a filter */
@@ -214,8 +216,8 @@ static Bool sourceInterval(Source source)
 {
   LogRequest request = &source->request;
 
-  if (!sourceMoment(source, "--from", source->from, &request->from) ||
-      !sourceMoment(source, "--to", source->to, &request->to))
+  if (!SourceMoment(source, "--from", source->from, &request->from) ||
+      !SourceMoment(source, "--to", source->to, &request->to))
     return FALSE;
   if (source->from != NULL && source->to != NULL && request->to < request->from) {
     OptionUsage(source->tool, "--to: %s is before --from=%s", source->to, source->from);
@@ -232,10 +234,8 @@ static Bool sourceProcess(Source source)
   if (source->process == NULL)
     return TRUE;
   if (OfProcessMake(&source->of, source->log, source->process, source->follow.idle != NULL, error, sizeof error) !=
-      ResOK) {
-    OptionUsage(source->tool, "--process: %s", error);
-    return FALSE;
-  }
+      ResOK)
+    return sourceWrong(source, "--process", error);
   source->request.accept = sourceAccept;
   source->request.acceptData = source;
   return TRUE;
@@ -267,21 +267,14 @@ static Bool sourceRequest(Source source)
   *request = all;
   request->data = source;
   request->count = source->count;
-  if (source->kinds != NULL &&
-      LogKindMask(&request->kinds, source->log, source->kinds, error, sizeof error) != ResOK) {
-    OptionUsage(source->tool, "--kinds: %s", error);
-    return FALSE;
-  }
-  if (source->events != NULL) {
-    if (LogNamesMake(&source->names, source->log, source->events, error, sizeof error) != ResOK) {
-      OptionUsage(source->tool, "--events: %s", error);
-      return FALSE;
-    }
-  }
+  if (source->kinds != NULL && LogKindMask(&request->kinds, source->log, source->kinds, error, sizeof error) != ResOK)
+    return sourceWrong(source, "--kinds", error);
+  if (source->events != NULL && LogNamesKnown(source->log, source->events, error, sizeof error) != ResOK)
+    return sourceWrong(source, "--events", error);
   if (!sourceInterval(source) || !sourceFilter(source) || !sourceProcess(source))
     return FALSE;
   source->programs = sourcePrograms(source);
-  if (source->names != NULL || source->filter != NULL || source->of != NULL || source->programs) {
+  if (source->events != NULL || source->filter != NULL || source->of != NULL || source->programs) {
     request->choose = sourceChoose;
     request->chooseData = source;
   }
@@ -371,15 +364,9 @@ void SourceClose(Source source)
   SourceSaid(source);
   FilterFree(source->filter);
   OfProcessFree(source->of);
-  LogNamesFree(source->names);
   if (source->log != NULL)
     LogClose(source->log);
-  source->filter = NULL;
-  source->of = NULL;
-  source->names = NULL;
   free(source->offsets);
-  source->log = NULL;
-  source->offsets = NULL;
 }
 
 Bool SourceRead(Source source, int *statusReturn)
@@ -389,16 +376,6 @@ Bool SourceRead(Source source, int *statusReturn)
 
 Bool SourceServe(Source source, const LogRequest *requests, Count n, int *statusReturn)
 {
-  PawService service;
-  Res res = PawServiceCreate(&service, source->log, 0);
-  Index i;
-
-  if (res == ResOK) {
-    for (i = 0; i < n && res == ResOK; ++i)
-      res = PawServiceFile(service, requests[i]);
-    if (res == ResOK)
-      res = PawServiceRun(service, NULL, NULL);
-    PawServiceDestroy(service);
-  }
-  return sourceRead(source, res, statusReturn);
+  AVER(source->log != NULL && n > 0);
+  return sourceRead(source, LogServe(source->log, requests, n), statusReturn);
 }

@@ -4,7 +4,8 @@
  * is newer than this build, one line on standard error for each gap, and how far the work has come.  A tool's own state
  * begins with a SourceStruct, and is the `data` of the request's hooks.
  *
- * Design: design/view.md .source, design/log.md .offset      Tests: test/end/eventview.t, test/analyse/progress.t, test/log/offset.t
+ * Design: design/view.md .source, design/log.md .offset      Tests: test/end/eventview.t, test/analyse/progress.t,
+ * test/log/offset.t
  */
 #ifndef ANALYSE_OPENLOGS_H
 #define ANALYSE_OPENLOGS_H
@@ -28,7 +29,7 @@ typedef struct SourceStruct {
   const char *offset;                     /* of --offset, or NULL */
   Count count;
   Bool force;                             /* a newer median is no reason to refuse */
-  Bool heirs;                             /* with those come whom they have inherited objects from; `count` counts them not */
+  Bool heirs;                             /* read the chosen processes' ancestors, too, uncounted */
   void (*aside)(void *source);            /* called before a line is told, while the tool writes something else; or
                                              NULL */
   LogIdleStruct follow;                   /* follow the log, which is one, and call this meanwhile; idle NULL: do not */
@@ -36,7 +37,6 @@ typedef struct SourceStruct {
   ProgressStruct progress;                /* how far opening and reading have come */
   RepeatStruct repeat;                    /* what was told of the logs */
   Log log;
-  LogNames names;                         /* the types chosen, or NULL */
   Filter filter;                          /* what the expression means, or NULL */
   OfProcess of;                           /* the processes that --process means, or NULL */
   Bool programs;                          /* no collector's events */
@@ -59,14 +59,14 @@ enum {
                "only events for which it holds: size >= 4K && tid != 17", SourceGroupCHOOSE), \
   OptionString(0, "process", &(source)->process, "NAME|PID", "only what is of this process", \
                SourceGroupCHOOSE), \
-  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds since the start, or HH:MM:SS.frac", \
+  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds, HH:MM:SS.frac, or mark:NAME", \
                SourceGroupCHOOSE), \
   OptionString(0, "to", &(source)->to, "T", "only what is earlier than this", SourceGroupCHOOSE), \
   OptionNumber('n', "count", &(source)->count, "N", \
                "at most N events of programs; of the collector, too, if -k, -E or -e says so", \
                SourceGroupCHOOSE), \
-  OptionString(0, "offset", &(source)->offset, "LIST", "shift the times of logs: FILE=SECONDS,... or one for each log", \
-               SourceGroupOPEN)
+  OptionString(0, "offset", &(source)->offset, "LIST", \
+               "shift the times of logs: FILE=SECONDS,... or one for each log", SourceGroupOPEN)
 
 #define SourceFORCE(source) \
   OptionFlag(0, "force", &(source)->force, "read logs whose events are newer than this program, too")
@@ -84,6 +84,10 @@ extern void SourceSaid(Source source);
  * SourceClose -- may follow in either case */
 extern Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn);
 extern void SourceClose(Source source);
+
+/* SourceMoment -- the time that an option gives as a string (moment.h), which may be NULL: then *timeReturn stays as it
+ * is.  FALSE: reported as a usage error */
+extern Bool SourceMoment(Source source, const char *option, const char *string, uint64_t *timeReturn);
 
 /* SourceRead -- one pass with the request; FALSE: reported, with the status
  * SourceServe -- one pass for `n` requests, which were made from it */

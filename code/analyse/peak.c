@@ -4,78 +4,31 @@
  */
 #include "analyse/peak.h"
 
-#include <stdlib.h>
-
 #include "heap/heap.h"
 
-struct PeakStruct {
-  LogRequestStruct request;
-  Bool (*choose)(void *data, LogProcess process, EventType type); /* of the caller's request, */
-  void *chooseData;           /* with this */
+typedef struct peakStruct {
   OfProcess of;               /* whose processes count; NULL: all do */
   Heap heap;
-  uint64_t live, most;        /* bytes */
-  Bool higher;                /* than ever, by the event that is being taken */
+  HeapSumStruct live;
   LogPositionStruct position; /* behind the event of the peak, */
   uint64_t time;              /* which is then */
-};
+} peakStruct, *Peak;
 
-static inline Bool peakMine(Peak peak, HeapOperation operation)
-{
-  return peak->of == NULL || !OfProcessBefore(peak->of, operation->process);
-}
-
-static void peakGrow(Peak peak, uint64_t bytes)
-{
-  peak->live += bytes;
-  peak->higher |= peak->live > peak->most;
-  peak->most = peak->live > peak->most ? peak->live : peak->most;
-}
-
-static void peakAlloc(void *data, HeapOperation operation)
-{
-  if (peakMine(data, operation))
-    peakGrow(data, operation->object->size);
-}
-
-static void peakFree(void *data, HeapOperation operation)
-{
-  if (peakMine(data, operation))
-    ((Peak)data)->live -= operation->object->size;
-}
-
-static void peakResize(void *data, HeapOperation operation)
-{
-  if (!peakMine(data, operation))
-    return;
-  ((Peak)data)->live -= operation->oldSize;
-  peakGrow(data, operation->object->size);
-}
-
-static void peakOther(void *data, HeapOperation operation)
-{
-  if (!peakMine(data, operation))
-    return;
-  if (operation->kind == HeapPROCESSBEGIN)
-    peakGrow(data, operation->bytes);
-  else if (operation->kind == HeapPROCESSEND)
-    ((Peak)data)->live -= operation->bytes;
-}
-
-static Bool peakChoose(void *data, LogProcess process, EventType type)
+static void peakTell(void *data, HeapOperation operation)
 {
   Peak peak = data;
 
-  return HeapWants(type) && (peak->choose == NULL || peak->choose(peak->chooseData, process, type));
+  if (peak->of == NULL || !OfProcessBefore(peak->of, operation->process))
+    HeapSumTell(&peak->live, operation);
 }
 
 static Bool peakEvent(LogRequest request, LogEvent event)
 {
   Peak peak = request->data;
+  uint64_t most = peak->live.peakBytes;
 
-  peak->higher = FALSE;
   HeapEvent(peak->heap, event);
-  if (UNLIKELY(peak->higher)) {
+  if (UNLIKELY(peak->live.peakBytes > most)) {
     LogEventPosition(&peak->position, event);
     ++peak->position.at;
     peak->time = event->time;
@@ -83,59 +36,33 @@ static Bool peakEvent(LogRequest request, LogEvent event)
   return FALSE;
 }
 
-Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only, OfProcess of)
+Bool PeakFind(LogPosition positionReturn, uint64_t *timeReturn, Source source, int *statusReturn)
 {
   static const LogPositionStruct last = LogPositionLAST;
-  Peak peak = calloc(1, sizeof *peak);
-  HeapClientStruct client = {peak, peakAlloc, peakFree, peakResize, peakOther, FALSE};
+  peakStruct peak = {.of = source->of, .position = last, .time = UINT64_MAX};
+  HeapClientStruct client = {&peak, peakTell, peakTell, peakTell, peakTell, FALSE};
+  LogRequestStruct own = source->request;
+  LogRequest request = &own;
+  uint64_t most;
+  Bool found;
 
-  if (peak == NULL)
-    return ResMEMORY;
-  if (HeapCreate(&peak->heap, &client, log) != ResOK) {
-    free(peak);
-    return ResMEMORY;
+  if (HeapCreate(&peak.heap, &client, source->log) != ResOK) {
+    *statusReturn = OptionFail(source->tool, "no memory");
+    return FALSE;
   }
-  HeapOf(peak->heap, of);
-  peak->of = of;
-  HeapPrompt(peak->heap);
-  peak->position = last;
-  peak->time = UINT64_MAX;
-  peak->request = *only;
-  peak->choose = only->choose;
-  peak->chooseData = only->chooseData != NULL ? only->chooseData : only->data;
-  if (only->count == UINT64_MAX) { /* else it counts what the heap does not want, too */
-    peak->request.choose = peakChoose;
-    peak->request.chooseData = peak;
-  } else {
-    peak->request.chooseData = peak->chooseData;
+  HeapOf(peak.heap, peak.of);
+  HeapPrompt(peak.heap);
+  HeapChoose(&own, &source->request);
+  own.data = &peak;
+  own.event = peakEvent;
+  found = SourceServe(source, &request, 1, statusReturn);
+  most = peak.live.peakBytes;
+  if (found && HeapSettle(peak.heap) != ResOK) {
+    *statusReturn = OptionFail(source->tool, "no memory for all objects that live at a time");
+    found = FALSE;
   }
-  peak->request.data = peak;
-  peak->request.event = peakEvent;
-  *peakReturn = peak;
-  return ResOK;
-}
-
-void PeakDestroy(Peak peak)
-{
-  if (peak == NULL)
-    return;
-  HeapDestroy(peak->heap);
-  free(peak);
-}
-
-LogRequest PeakRequest(Peak peak)
-{
-  return &peak->request;
-}
-
-Res PeakFinish(LogPosition positionReturn, uint64_t *timeReturn, Peak peak)
-{
-  static const LogPositionStruct last = LogPositionLAST;
-  Res res;
-
-  peak->higher = FALSE;
-  res = HeapSettle(peak->heap);
-  *positionReturn = peak->higher ? last : peak->position;
-  *timeReturn = peak->higher ? UINT64_MAX : peak->time;
-  return res;
+  *positionReturn = peak.live.peakBytes > most ? last : peak.position;
+  *timeReturn = peak.live.peakBytes > most ? UINT64_MAX : peak.time;
+  HeapDestroy(peak.heap);
+  return found;
 }

@@ -1,7 +1,5 @@
 /* peak.h -- the moment at which most bytes were allocated, in all processes together
  *
- * Always true: `position` stands behind the first event after which `bytes` lived, and never more did.
- *
  * Design: design/view.md .live.peak      Tests: test/analyse/live.t
  */
 #ifndef ANALYSE_PEAK_H
@@ -9,20 +7,11 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "heap/processevents.h"
-#include "request/request.h"
+#include "analyse/openlogs.h"
 
-typedef struct PeakStruct *Peak;
-
-/* PeakCreate -- nothing is known yet; `only` says which events count, and `of`, which stays, of whose
- * processes, or NULL: of all.  ResMEMORY. */
-extern Res PeakCreate(Peak *peakReturn, Log log, const LogRequestStruct *only, OfProcess of);
-extern void PeakDestroy(Peak peak); /* NULL is none */
-
-/* PeakRequest -- the request that has to be served first
- * PeakFinish -- it has been: where the peak is, and its time, ns; the end, and UINT64_MAX, if only that settles it, or
- * nothing ever lived.  ResMEMORY. */
-extern LogRequest PeakRequest(Peak peak);
-extern Res PeakFinish(LogPosition positionReturn, uint64_t *timeReturn, Peak peak);
+/* PeakFind -- read the log, as source->request says, for the position behind the first event after which most bytes
+ * lived, and its time, ns.  If only the end of the log settles it, or nothing ever lived, that is the end, and
+ * UINT64_MAX. FALSE: reported, with the status */
+extern Bool PeakFind(LogPosition positionReturn, uint64_t *timeReturn, Source source, int *statusReturn);
 
 #endif /* ANALYSE_PEAK_H */

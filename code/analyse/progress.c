@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/say.h"
-#include "base/terminal.h"
 
 enum { progressMILLION = 1000000, progressBILLION = 1000000000, progressWIDTH = 80, progressLineMAX = 256 };
 
@@ -27,7 +26,7 @@ static uint64_t progressNow(void)
 
 void ProgressBegin(Progress progress, const char *tool)
 {
-  *progress = (ProgressStruct){.tool = tool, .watched = TerminalMoves(STDERR_FILENO),
+  *progress = (ProgressStruct){.tool = tool, .watched = SayMoves(STDERR_FILENO),
                                .due = progressNow() + ProgressFIRST * (uint64_t)progressMILLION};
 }
 

@@ -1,11 +1,12 @@
-/* spans.h -- sets of addresses, as spans of them
+/* spans.h -- interval sets of addresses: what a process has mapped
  *
- * What a process has mapped: a mapping may be put over others, and taken away in parts.  A set is a treap of spans; all
- * sets of a pool share its nodes, whose number is bounded, so that no log can make a reader need more.
+ * A mapping may replace parts of others, and be unmapped in parts.  A set is a treap of spans (intervals); all sets of
+ * a pool share its nodes, whose number is bounded, so that no log can make a reader need more.
  *
  * Always true (SpansCheck):
  *   the spans of a set are in order, none is empty, and no two touch
  *   bytes is the sum of their lengths
+ *   no node has a lower priority than its children
  *
  * Design: design/view.md .mapped      Tests: test/analyse/spanstest.c
  */
@@ -48,6 +49,6 @@ extern Res SpansRemove(SpanPool pool, Spans spans, uint64_t from, uint64_t to);
 /* SpansClear -- the set is empty, and its nodes are free */
 extern void SpansClear(SpanPool pool, Spans spans);
 
-extern Bool SpansCheck(SpanPool pool, const SpansStruct *spans);
+extern Bool SpansCheck(const SpanPoolStruct *pool, const SpansStruct *spans);
 
 #endif /* ANALYSE_SPANS_H */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/holders.h"
 #include "analyse/summary.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -18,13 +19,11 @@
 /* A process of which there are events. */
 typedef struct SummaryProcessStruct {
   Header header;
+  Index number;            /* in the log */
   Registry registry;
-  Count threads;
-  Bool leader;             /* among these the one that has the number of the process */
-  const uint64_t *counts;  /* by place in the registry */
+  HeapSeenStruct seen;
   uint64_t events;
-  uint64_t heap;           /* bytes of objects at their peak */
-  MemoryBytesStruct mapped, resident;
+  FootprintBytesStruct mapped, resident;
 } SummaryProcessStruct, *SummaryProcess;
 
 typedef struct SummaryProcessesStruct {
@@ -43,21 +42,17 @@ static void processAdd(SummaryProcesses processes, Summary summary, Bool recorde
 
   for (i = 0; i < LogProcesses(summary->log); ++i) {
     LogProcess of = LogProcessAt(summary->log, i);
-    HeapSumStruct sum;
     SummaryProcess process = &processes->process[processes->recorded + processes->collectors];
-    if ((of->header.role[0] == '\0') != recorded ||
-        !HeapSeen(&process->threads, &process->counts, summary->heap, i))
+    if ((of->header.role[0] == '\0') != recorded || !HeapLook(&process->seen, summary->heap, i))
       continue;
     process->header = &of->header;
+    process->number = i;
     process->registry = of->registry;
     process->events = 0;
-    process->leader = HeapLeader(summary->heap, i);
-    HeapLookSum(&sum, summary->heap, i);
-    process->heap = sum.peakBytes;
     for (j = 0; j < of->registry->count; ++j)
-      process->events += process->counts[j];
-    MemoryMapped(&process->mapped, summary->memory, &i);
-    MemoryResident(&process->resident, summary->memory, &i);
+      process->events += process->seen.counts[j];
+    process->mapped = FootprintBytesOf(summary->footprint, FootprintMAPPED, &i);
+    process->resident = FootprintBytesOf(summary->footprint, FootprintRESIDENT, &i);
     ++*(recorded ? &processes->recorded : &processes->collectors);
   }
 }
@@ -82,15 +77,15 @@ static void processThreads(SummaryProcesses processes)
   for (i = 0; i < processes->recorded; ++i) {
     SummaryProcess process = &processes->process[i];
     Bool same = i > 0 && processNumberCompare(process - 1, process) == 0;
-    processes->threads += process->threads - (same && leader && process->leader);
-    leader = (same && leader) || process->leader;
+    processes->threads += process->seen.threads - (same && leader && process->seen.leader);
+    leader = (same && leader) || process->seen.leader;
   }
 }
 
 static int processCompare(const void *a, const void *b)
 {
   const SummaryProcessStruct *x = a, *y = b;
-  uint64_t xs = x->heap + x->mapped.peak, ys = y->heap + y->mapped.peak;
+  uint64_t xs = x->seen.sum.peakBytes + x->mapped.peak, ys = y->seen.sum.peakBytes + y->mapped.peak;
 
   if (xs != ys)
     return xs > ys ? -1 : 1;
@@ -101,7 +96,7 @@ static int processCompare(const void *a, const void *b)
   return x->header < y->header ? -1 : x->header > y->header;
 }
 
-/* summaryProcessesMake -- in order; FALSE: no memory.  summaryProcessesFree may follow in either case. */
+/* summaryProcessesMake -- in order; FALSE: no memory.  the caller frees `process` in either case. */
 static Bool summaryProcessesMake(SummaryProcesses processes, Summary summary)
 {
   *processes = (SummaryProcessesStruct){.part = summary->part};
@@ -113,11 +108,6 @@ static Bool summaryProcessesMake(SummaryProcesses processes, Summary summary)
   processThreads(processes);
   qsort(processes->process, processes->recorded, sizeof *processes->process, processCompare);
   return TRUE;
-}
-
-static void summaryProcessesFree(SummaryProcesses processes)
-{
-  free(processes->process);
 }
 
 /* ---- Text ---- */
@@ -135,9 +125,9 @@ static void textProcess(FILE *out, SummaryProcess process)
   Index j;
 
   fprintf(out, "  %-12u %llu event%s, %zu thread%s", header->pid, (unsigned long long)process->events,
-          TextPlural(process->events), process->threads, TextPlural(process->threads));
-  if (process->heap > 0)
-    textPart(out, ", ", process->heap, "heap");
+          TextPlural(process->events), process->seen.threads, TextPlural(process->seen.threads));
+  if (process->seen.sum.peakBytes > 0)
+    textPart(out, ", ", process->seen.sum.peakBytes, "heap");
   if (process->mapped.peak > 0)
     textPart(out, ", ", process->mapped.peak, "mapped");
   if (process->resident.known)
@@ -176,14 +166,8 @@ static void summaryProcessesText(FILE *out, SummaryProcesses processes)
   }
 }
 
-/* summaryEachText -- what a sum "at end" is over, if there are several processes; "" of one */
-static const char *summaryEachText(SummaryProcesses processes)
-{
-  return processes->recorded > 1 ? ", the sum of what each process had at its own end" : "";
-}
-
 /* textMemory -- `each` tells what the end is */
-static void textMemory(FILE *out, const char *name, MemoryBytes bytes, const char *note, const char *each,
+static void textMemory(FILE *out, const char *name, FootprintBytes bytes, const char *note, const char *each,
                        uint64_t start)
 {
   if (!bytes->known)
@@ -195,41 +179,46 @@ static void textMemory(FILE *out, const char *name, MemoryBytes bytes, const cha
   fprintf(out, ", at %.9f s%s%s\n", DocumentSince(start, bytes->peakTime), note, each);
 }
 
-static void summaryMemoryText(FILE *out, Memory memory, SummaryProcesses processes, uint64_t start)
+static void summaryMemoryText(FILE *out, Footprint footprint, SummaryProcesses processes, uint64_t start)
 {
   const char *each = processes->recorded > 1 ? "; at end: the sum of what each process had at its own" : "";
   char sampled[64] = ", as sampled";
-  MemoryBytesStruct bytes;
+  FootprintBytesStruct bytes;
 
-  MemoryMapped(&bytes, memory, NULL);
-  textMemory(out, "mapped", &bytes, MemoryLeft(memory) > 0 ? "; there were more mappings than could be followed" : "",
-             each, start);
-  MemoryResident(&bytes, memory, NULL);
-  if (MemoryApart(memory) > 0)
-    (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most", (double)MemoryApart(memory) / 1e9);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
+  textMemory(out, "mapped", &bytes,
+             FootprintLeft(footprint) > 0 ? "; there were more mappings than could be followed" : "", each, start);
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
+  if (FootprintApart(footprint) > 0)
+    (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most",
+                   (double)FootprintApart(footprint) / 1e9);
   textMemory(out, "resident", &bytes, sampled, each, start);
 }
 
 /* ---- JSON ---- */
 
-static void jsonMemory(FILE *out, const char *name, MemoryBytes bytes, const char *end)
+static void jsonMemory(FILE *out, const char *name, FootprintBytes bytes, const char *end)
 {
   if (bytes->known)
     fprintf(out, "\"%s_bytes\": %llu, \"peak_%s_bytes\": %llu%s", name, (unsigned long long)bytes->end, name,
             (unsigned long long)bytes->peak, end);
 }
 
-static void jsonProcess(FILE *out, SummaryProcess process)
+static void jsonProcess(FILE *out, SummaryProcess process, ThreadSums who)
 {
+  ThreadSumStruct sum = ThreadSumsOf(who, &process->number);
   Header header = process->header;
   Index j;
 
   fprintf(out, "{\"pid\": %u, \"inner_pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, ", header->pid,
-          HeaderLeader(header), header->parent, (unsigned long long)process->events, process->threads);
-  fprintf(out, "\"peak_bytes\": %llu, ", (unsigned long long)process->heap);
+          HeaderLeader(header), header->parent, (unsigned long long)process->events, process->seen.threads);
+  fprintf(out, "\"peak_bytes\": %llu, ", (unsigned long long)process->seen.sum.peakBytes);
   jsonMemory(out, "mapped", &process->mapped, ", ");
   jsonMemory(out, "resident", &process->resident, ", ");
-  fputs("\"name\": ", out);
+  ThreadSumsMembers(out, &sum);
+  fputs(", \"by_thread\": ", out);
+  ThreadSumsJson(out, who, process->number);
+  fputs(", \"name\": ", out);
   JsonString(out, HeaderCalled(header));
   fputs(", \"program\": ", out);
   JsonString(out, header->program);
@@ -241,38 +230,32 @@ static void jsonProcess(FILE *out, SummaryProcess process)
   fputs("]}", out);
 }
 
-static void jsonProcesses(FILE *out, const char *name, SummaryProcess process, Count count)
+static void jsonProcesses(FILE *out, const char *name, SummaryProcess process, Count count, ThreadSums who)
 {
   Index i;
 
   fprintf(out, "\"%s\": [", name);
   for (i = 0; i < count; ++i) {
     fputs(i == 0 ? "\n  " : ",\n  ", out);
-    jsonProcess(out, &process[i]);
+    jsonProcess(out, &process[i], who);
   }
   fputs("],\n ", out);
 }
 
-static void summaryProcessesJson(FILE *out, SummaryProcesses processes)
+static void summaryMemoryJson(FILE *out, Footprint footprint, uint64_t start)
 {
-  jsonProcesses(out, "processes", processes->process, processes->recorded);
-  jsonProcesses(out, "collectors", processes->process + processes->recorded, processes->collectors);
-}
+  FootprintBytesStruct bytes;
 
-static void summaryMemoryJson(FILE *out, Memory memory, uint64_t start)
-{
-  MemoryBytesStruct bytes;
-
-  MemoryMapped(&bytes, memory, NULL);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
   jsonMemory(out, "mapped", &bytes, ", ");
   if (bytes.known)
     fprintf(out, "\"peak_mapped_at\": %.9f, \"mappings_left_out\": %llu,\n ", DocumentSince(start, bytes.peakTime),
-            (unsigned long long)MemoryLeft(memory));
-  MemoryResident(&bytes, memory, NULL);
+            (unsigned long long)FootprintLeft(footprint));
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
   jsonMemory(out, "resident", &bytes, ", ");
   if (bytes.known)
     fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
-            DocumentSince(start, bytes.peakTime), (double)MemoryApart(memory) / 1e9);
+            DocumentSince(start, bytes.peakTime), (double)FootprintApart(footprint) / 1e9);
 }
 
 /* The types of all processes, those of the same kind and name together. */
@@ -281,6 +264,10 @@ typedef struct typeCountStruct {
   Size nameLength;
   uint64_t count;
 } typeCountStruct, *TypeCount;
+
+typedef struct SummarySizeStruct {
+  uint64_t size, count;
+} SummarySizeStruct;
 
 typedef struct printStruct {
   LogSummaryStruct log;
@@ -332,9 +319,9 @@ static Bool printTypes(Print print)
   for (i = 0; i < print->processes.recorded + print->processes.collectors; ++i) {
     Registry registry = print->processes.process[i].registry;
     for (j = 0; j < registry->count; ++j) {
-      if (print->processes.process[i].counts[j] > 0)
+      if (print->processes.process[i].seen.counts[j] > 0)
         printAddType(print, registry->kind[registry->types[j].kind % EventKindMAX], &registry->types[j],
-                     print->processes.process[i].counts[j]);
+                     print->processes.process[i].seen.counts[j]);
     }
   }
   qsort(print->type, print->types, sizeof *print->type, printCompare);
@@ -362,13 +349,14 @@ static Bool printInit(Print print, Summary summary)
 
   memset(print, 0, sizeof *print);
   LogSummarize(&print->log, summary->log);
-  HeapTallySum(&print->tally, summary->heap);
+  HeapTallySum(&print->tally, summary->heap, NULL);
   print->objects = HeapObjectTypes(summary->heap) > 0;
   print->seconds = (double)(summary->last - summary->first) / 1e9;
   for (i = 0; i < SummarySmallMAX; ++i)
     printSize(print, i, summary->small[i]);
-  for (i = 0; i < SummaryLargeSIZE; ++i)
-    printSize(print, summary->large[i].size, summary->large[i].count);
+  for (i = 0; i < summary->large.capacity; ++i)
+    if (summary->large.objects[i].addr != 0)
+      printSize(print, summary->large.objects[i].addr, summary->large.objects[i].time);
   return summaryProcessesMake(&print->processes, summary) && printTypes(print);
 }
 
@@ -377,12 +365,6 @@ static double printLifetime(Summary summary)
   uint64_t gone = summary->frees + summary->presumed;
 
   return gone == 0 ? 0 : summary->lifetime / (double)gone / 1e9;
-}
-
-static void printFinish(Print print)
-{
-  summaryProcessesFree(&print->processes);
-  free(print->type);
 }
 
 /* Text */
@@ -413,18 +395,35 @@ static void textEvents(FILE *out, Print print, Summary summary)
   }
 }
 
-static void printObjects(FILE *out, uint64_t n)
+static void printObjects(FILE *out, const char *name, uint64_t n, uint64_t bytes)
 {
-  fprintf(out, "%llu object%s, ", (unsigned long long)n, TextPlural(n));
+  fprintf(out, "%-14s %llu object%s, ", name, (unsigned long long)n, TextPlural(n));
+  SayBytes(out, bytes);
+}
+
+/* textCount -- a line that counts something, if there is any: `one` or `many` says what */
+static void textCount(FILE *out, const char *name, uint64_t n, const char *one, const char *many)
+{
+  if (n > 0)
+    fprintf(out, "%-14s %llu %s\n", name, (unsigned long long)n, n == 1 ? one : many);
+}
+
+/* textWho -- temporary objects, and what processes and threads have allocated */
+static void textWho(FILE *out, Summary summary)
+{
+  ThreadSumStruct sum = ThreadSumsOf(&summary->who, NULL);
+
+  printObjects(out, "temporary", sum.temporary, sum.temporaryBytes);
+  fputs(": freed before the thread did anything else\n", out);
+  ThreadSumsText(out, &summary->who, summary->log);
 }
 
 static void textHeap(FILE *out, Print print, Summary summary)
 {
   Index i;
 
-  if (summary->told > 0)
-    fprintf(out, "at first       %llu object%s allocated before the recording\n",
-            (unsigned long long)summary->told, summary->told == 1 ? " that was" : "s that were");
+  textCount(out, "at first", summary->told, "object that was allocated before the recording",
+            "objects that were allocated before the recording");
   fprintf(out, "allocations    %llu, ", (unsigned long long)summary->allocs);
   SayBytes(out, summary->totalBytes);
   fprintf(out, " in all\nfrees          %llu", (unsigned long long)summary->frees);
@@ -434,22 +433,18 @@ static void textHeap(FILE *out, Print print, Summary summary)
   fprintf(out, "\nresizes        %llu", (unsigned long long)summary->resizes);
   if (print->tally.failed > 0)
     fprintf(out, ", and %llu that failed", (unsigned long long)print->tally.failed);
-  fprintf(out, "\nlive at end    ");
-  printObjects(out, summary->liveObjects);
-  SayBytes(out, summary->liveBytes);
-  fputs(summaryEachText(&print->processes), out);
-  fprintf(out, "\npeak           ");
-  printObjects(out, summary->peakObjects);
-  SayBytes(out, summary->peakBytes);
-  fprintf(out, ", at %.9f s\n", DocumentSince(print->log.first, summary->peakTime));
+  putc('\n', out);
+  printObjects(out, "live at end", summary->live.objects, summary->live.bytes);
+  fputs(print->processes.recorded > 1 ? ", the sum of what each process had at its own end" : "", out);
+  putc('\n', out);
+  printObjects(out, "peak", summary->live.peakObjects, summary->live.peakBytes);
+  fprintf(out, ", at %.9f s\n", DocumentSince(print->log.first, summary->live.peakTime));
   if (summary->unended > 0 && print->processes.recorded > 1)
-    fprintf(out, "no end         %zu process%s: the log does not say that %s ended, so the peak counts what %s had until the "
-            "log's end\n", summary->unended, summary->unended == 1 ? "" : "es",
+    fprintf(out, "no end         %zu process%s: the log does not say that %s ended, so the peak counts what %s had "
+            "until the log's end\n", summary->unended, summary->unended == 1 ? "" : "es",
             summary->unended == 1 ? "it has" : "they have", summary->unended == 1 ? "it" : "they");
   if (summary->inherited > 0) {
-    fprintf(out, "inherited      ");
-    printObjects(out, summary->inherited);
-    SayBytes(out, summary->inheritedBytes);
+    printObjects(out, "inherited", summary->inherited, summary->inheritedBytes);
     fprintf(out, ", that children of fork had from their parents\n");
     if (summary->doubt > 0)
       fprintf(out, "in doubt       %llu at most, more or less: other threads of the parents were at work meanwhile\n",
@@ -459,13 +454,14 @@ static void textHeap(FILE *out, Print print, Summary summary)
               "what their parents had at their first events\n", summary->late);
   }
   fprintf(out, "mean lifetime  %.9f s\n", printLifetime(summary));
+  textWho(out, summary);
   for (i = 0; i < print->sizes; ++i)
     fprintf(out, "%s %10llu bytes %12llu allocations, %4.1f%%\n", i == 0 ? "sizes     " : "          ",
             (unsigned long long)print->size[i].size, (unsigned long long)print->size[i].count,
             100.0 * (double)print->size[i].count / (double)summary->allocs);
 }
 
-/* textTrouble -- a line for each thing that is not as it should be; nothing where all is well but for the first two */
+/* textTrouble -- a line for each thing that is not as it should be; discards and damage are named in any case */
 static void textTrouble(FILE *out, Print print, Summary summary)
 {
   HeapTally tally = &print->tally;
@@ -474,6 +470,7 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   AskedText(out, &print->log);
   fprintf(out, "discarded      %llu event%s\n", (unsigned long long)print->log.discarded,
           TextPlural(print->log.discarded));
+  DiscardsText(out, summary->log);
   if (print->log.gaps == 0)
     fprintf(out, "damage         none\n");
   else
@@ -487,43 +484,28 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   fprintf(out, "unmatched      %llu %s of what was never seen allocated\n", (unsigned long long)tally->unmatched,
           tally->unmatched == 1 ? "free or resize" : "frees and resizes");
   if (tally->forgotten > 0)
-    fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their frees of it "
-            "are unmatched\n", (unsigned long long)tally->forgotten);
-  if (tally->early > 0)
-    fprintf(out, "early          %llu more, before the process had told what was there\n",
-            (unsigned long long)tally->early);
+    fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their "
+            "frees of it are unmatched\n", (unsigned long long)tally->forgotten);
+  textCount(out, "early", tally->early, "more, before the process had told what was there",
+            "more, before the process had told what was there");
   fprintf(out, "repairs        %llu event%s put behind a later one\n", (unsigned long long)tally->repairs,
           TextPlural(tally->repairs));
-  if (tally->overlaps > 0)
-    fprintf(out, "overlaps       %llu allocation%s where an object lived\n", (unsigned long long)tally->overlaps,
-            TextPlural(tally->overlaps));
-  if (tally->unfinished > 0)
-    fprintf(out, "unfinished     %llu resize%s without an end\n", (unsigned long long)tally->unfinished,
-            TextPlural(tally->unfinished));
-  if (summary->otherSizes > 0)
-    fprintf(out, "sizes          %llu allocation%s of rare sizes %s not counted by size\n",
-            (unsigned long long)summary->otherSizes, TextPlural(summary->otherSizes),
-            summary->otherSizes == 1 ? "was" : "were");
+  textCount(out, "overlaps", tally->overlaps, "allocation where an object lived", "allocations where an object lived");
+  textCount(out, "unfinished", tally->unfinished, "resize without an end", "resizes without an end");
+  textCount(out, "sizes", summary->otherSizes, "allocation of rare sizes was not counted by size",
+            "allocations of rare sizes were not counted by size");
 }
 
-Bool SummaryText(FILE *out, void *view)
+static void summaryText(FILE *out, Print print, Summary summary)
 {
-  Summary summary = view;
-  printStruct print;
-
-  if (!printInit(&print, summary)) {
-    printFinish(&print);
-    return FALSE;
-  }
-  summaryProcessesText(out, &print.processes);
-  DeathsText(out, &summary->deaths, print.log.first);
-  textEvents(out, &print, summary);
-  if (print.objects)
-    textHeap(out, &print, summary);
-  summaryMemoryText(out, summary->memory, &print.processes, print.log.first);
-  textTrouble(out, &print, summary);
-  printFinish(&print);
-  return TRUE;
+  summaryProcessesText(out, &print->processes);
+  DeathsText(out, &summary->deaths, print->log.first);
+  textEvents(out, print, summary);
+  if (print->objects)
+    textHeap(out, print, summary);
+  HoldersText(out, summary->shared);
+  summaryMemoryText(out, summary->footprint, &print->processes, print->log.first);
+  textTrouble(out, print, summary);
 }
 
 /* JSON */
@@ -545,6 +527,7 @@ static void jsonTypes(FILE *out, Print print)
 
 static void jsonHeap(FILE *out, Print print, Summary summary)
 {
+  ThreadSumStruct sum = ThreadSumsOf(&summary->who, NULL);
   HeapTally tally = &print->tally;
   HeapOffStruct off = HeapOff(summary->heap, NULL);
   Index i;
@@ -558,9 +541,11 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)tally->failed, (unsigned long long)summary->totalBytes);
   fprintf(out, " \"live_objects\": %llu, \"live_bytes\": %llu, \"peak_objects\": %llu, \"peak_bytes\": %llu, "
           "\"peak_at\": %.9f, \"mean_lifetime\": %.9f,\n",
-          (unsigned long long)summary->liveObjects, (unsigned long long)summary->liveBytes,
-          (unsigned long long)summary->peakObjects, (unsigned long long)summary->peakBytes,
-          DocumentSince(print->log.first, summary->peakTime), printLifetime(summary));
+          (unsigned long long)summary->live.objects, (unsigned long long)summary->live.bytes,
+          (unsigned long long)summary->live.peakObjects, (unsigned long long)summary->live.peakBytes,
+          DocumentSince(print->log.first, summary->live.peakTime), printLifetime(summary));
+  fprintf(out, " \"freed_bytes\": %llu, \"temporary_objects\": %llu, \"temporary_bytes\": %llu,\n",
+          (unsigned long long)sum.freed, (unsigned long long)sum.temporary, (unsigned long long)sum.temporaryBytes);
   fprintf(out, " \"processes_without_end\": %zu, ", summary->unended);
   HeapOffJson(out, &off);
   fputs(",\n", out);
@@ -577,29 +562,49 @@ static void jsonHeap(FILE *out, Print print, Summary summary)
           (unsigned long long)tally->overlaps, (unsigned long long)tally->unfinished);
 }
 
+static void summaryJson(FILE *out, Print print, Summary summary)
+{
+  putc('{', out);
+  jsonProcesses(out, "processes", print->processes.process, print->processes.recorded, &summary->who);
+  jsonProcesses(out, "collectors", print->processes.process + print->processes.recorded, print->processes.collectors,
+                &summary->who);
+  DeathsJson(out, &summary->deaths, print->log.first);
+  summaryMemoryJson(out, summary->footprint, print->log.first);
+  fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
+          print->processes.threads, (unsigned long long)summary->events,
+          DocumentSince(print->log.first, summary->first), DocumentSince(print->log.first, summary->last),
+          print->seconds);
+  jsonTypes(out, print);
+  jsonHeap(out, print, summary);
+  fputs(" \"discarded_by_stream\": ", out);
+  DiscardsJson(out, summary->log);
+  fputs(",\n ", out);
+  HoldersJson(out, summary->shared);
+  AskedJson(out, &print->log);
+  fprintf(out, ",\n \"objects_known\": %s, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu}\n",
+          print->objects ? "true" : "false", (unsigned long long)print->log.discarded,
+          (unsigned long long)print->log.gaps, (unsigned long long)print->log.lost);
+}
+
+/* printWith -- print a summary in one of the two ways; FALSE: no memory */
+static Bool printWith(FILE *out, Summary summary, void (*way)(FILE *out, Print print, Summary summary))
+{
+  printStruct print;
+  Bool good = printInit(&print, summary);
+
+  if (good)
+    way(out, &print, summary);
+  free(print.processes.process);
+  free(print.type);
+  return good;
+}
+
+Bool SummaryText(FILE *out, void *view)
+{
+  return printWith(out, view, summaryText);
+}
+
 Bool SummaryJson(FILE *out, void *view)
 {
-  Summary summary = view;
-  printStruct print;
-
-  if (!printInit(&print, summary)) {
-    printFinish(&print);
-    return FALSE;
-  }
-  putc('{', out);
-  summaryProcessesJson(out, &print.processes);
-  DeathsJson(out, &summary->deaths, print.log.first);
-  summaryMemoryJson(out, summary->memory, print.log.first);
-  fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
-          print.processes.threads, (unsigned long long)summary->events, DocumentSince(print.log.first, summary->first),
-          DocumentSince(print.log.first, summary->last), print.seconds);
-  jsonTypes(out, &print);
-  jsonHeap(out, &print, summary);
-  putc(' ', out);
-  AskedJson(out, &print.log);
-  fprintf(out, ",\n \"objects_known\": %s, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu}\n",
-          print.objects ? "true" : "false", (unsigned long long)print.log.discarded,
-          (unsigned long long)print.log.gaps, (unsigned long long)print.log.lost);
-  printFinish(&print);
-  return TRUE;
+  return printWith(out, view, summaryJson);
 }

@@ -52,7 +52,7 @@ __attribute__((target("sse4.2"))) static uint32_t crcByInstruction(uint32_t crc,
 
 #if defined(CPU_FEATURE_ACTIVE)
 
-/* crcHasInstruction -- what libc has found out at the start of the program.  Nobody asks the processor: in virtual
+/* crcHasInstruction -- what libc has found out at the start of the program.  The processor is not asked: in virtual
  * machines the question takes tens of microseconds. */
 static inline Bool crcHasInstruction(void)
 {
@@ -83,25 +83,6 @@ uint32_t Crc32c(uint32_t crc, const void *data, Size size)
   if (LIKELY(crcHasInstruction()))
     return crcByInstruction(crc, data, size);
   return Crc32cByTable(crc, data, size);
-}
-
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
-
-#include <arm_acle.h>
-
-uint32_t Crc32c(uint32_t crc, const void *data, Size size)
-{
-  const unsigned char *p = data;
-  uint64_t word;
-
-  crc = ~crc;
-  for (; size >= 8; size -= 8, p += 8) {
-    memcpy(&word, p, sizeof word);
-    crc = __crc32cd(crc, word);
-  }
-  for (; size > 0; --size, ++p)
-    crc = __crc32cb(crc, *p);
-  return ~crc;
 }
 
 #else

@@ -1,6 +1,6 @@
-/* grow.h -- arrays that grow as things are appended
+/* grow.h -- makes room in arrays to which elements are appended
  *
- * For the readers' wing and the collector: the memory is malloc's.
+ * For the reader's wing and the collector: the memory is malloc's.
  */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "base/types.h"
 
 enum { GrowMIN = 8 };
@@ -17,7 +18,7 @@ enum { GrowMIN = 8 };
 /* Grow -- make room for one element more; capacity doubles
  *
  * array     where the pointer to `*capacity` elements of `size` bytes is, `count` of which are in use; the owner
- *           frees it
+ *           frees it.  Of an array without memory yet the first few elements may be taken as used.
  * returns   FALSE: no memory; all is as it was
  */
 static inline Bool Grow(void *array, Count *capacity, Count count, Size size)
@@ -25,6 +26,7 @@ static inline Bool Grow(void *array, Count *capacity, Count count, Size size)
   Count more = *capacity == 0 ? GrowMIN : *capacity * 2;
   void *base;
 
+  AVER((count <= *capacity || (*capacity == 0 && count < GrowMIN)) && size > 0);
   if (count < *capacity)
     return TRUE;
   memcpy(&base, array, sizeof base);

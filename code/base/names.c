@@ -4,27 +4,23 @@
  */
 #include "base/names.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static Bool namesIs(const char *name, const char *word, Size length)
 {
-  return name != NULL && strlen(name) == length && memcmp(name, word, length) == 0;
+  return name != NULL && length > 0 && strlen(name) == length && memcmp(name, word, length) == 0;
 }
 
-static void namesComplain(Text error, const char *word, Size length, const char *const *names, Count count,
-                          const char *what)
+static void namesComplain(Text error, const char *word, Size length, const char *const *names, Count count)
 {
   const char *separator = " ";
   Index i;
 
-  TextString(error, "no ");
-  TextString(error, what);
-  TextString(error, " is called '");
+  TextString(error, "no kind is called '");
   TextBytes(error, word, length);
   TextString(error, "'; there are");
   for (i = 0; i < count; ++i)
-    if (names[i] != NULL) {
+    if (names[i] != NULL && *names[i] != '\0') {
       TextString(error, separator);
       TextString(error, names[i]);
       separator = ", ";
@@ -34,20 +30,18 @@ static void namesComplain(Text error, const char *word, Size length, const char 
 /* namesOne -- the bits that one word stands for; 0 if none */
 static uint32_t namesOne(const char *word, Size length, const char *const *names, Count count)
 {
-  uint32_t all = 0;
+  Bool all = namesIs("all", word, length);
+  uint32_t bits = 0;
   Index i;
 
-  for (i = 0; i < count; ++i) {
-    if (namesIs(names[i], word, length))
-      return (uint32_t)1 << i;
-    if (names[i] != NULL)
-      all |= (uint32_t)1 << i;
-  }
-  return namesIs("all", word, length) ? all : 0;
+  for (i = 0; i < count; ++i)
+    if (namesIs(names[i], word, length) || (all && names[i] != NULL))
+      bits |= (uint32_t)1 << i % 32;
+  return bits;
 }
 
 Res NamesMask(uint32_t *maskReturn, const char *list, const char *const *names, Count count, uint32_t standard,
-              const char *what, Text error)
+              Text error)
 {
   uint32_t mask = 0;
   Bool first = TRUE;
@@ -61,7 +55,7 @@ Res NamesMask(uint32_t *maskReturn, const char *list, const char *const *names, 
     if (length > 0) {
       bits = namesOne(word, length - changes, names, count);
       if (bits == 0 && !namesIs("none", word, length - changes)) {
-        namesComplain(error, word, length - changes, names, count, what);
+        namesComplain(error, word, length - changes, names, count);
         return ResPARAM;
       }
       if (first && changes)
@@ -74,30 +68,4 @@ Res NamesMask(uint32_t *maskReturn, const char *list, const char *const *names, 
   }
   *maskReturn = first ? standard : mask;
   return ResOK;
-}
-
-unsigned NamesDistance(const char *word, Size length, const char *name)
-{
-  unsigned row[NamesLengthMAX + 1], diagonal, above;
-  Size n = strlen(name), i, k;
-
-  if (length > NamesLengthMAX || n > NamesLengthMAX)
-    return NamesLengthMAX;
-  for (k = 0; k <= n; ++k)
-    row[k] = (unsigned)k;
-  for (i = 0; i < length; ++i) {
-    diagonal = row[0];
-    row[0] = (unsigned)i + 1;
-    for (k = 0; k < n; ++k) {
-      unsigned best = diagonal + (tolower((unsigned char)word[i]) != tolower((unsigned char)name[k]));
-      above = row[k + 1];
-      if (above + 1 < best)
-        best = above + 1;
-      if (row[k] + 1 < best)
-        best = row[k] + 1;
-      diagonal = above;
-      row[k + 1] = best;
-    }
-  }
-  return row[n];
 }

@@ -45,50 +45,40 @@ static const OptionStruct optionCommon[] = {
   {"version", 0, OptionFLAG, {.flag = NULL}, NULL, "print the version and end", 0},
 };
 
+/* optionCount -- decimal digits, and perhaps one of `suffixes` behind them; each stands for 1024 times the one before
+ */
+static Res optionCount(const char *string, const char *suffixes, Count *countReturn)
+{
+  const char *suffix;
+  unsigned long long count;
+  unsigned shift = 0;
+  char *end;
+
+  if (!isdigit((unsigned char)*string)) /* strtoull would take blanks and a sign */
+    return ResPARAM;
+  errno = 0;
+  count = strtoull(string, &end, 10);
+  suffix = *end != '\0' ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+  if (suffix != NULL) {
+    shift = 10 * (unsigned)(suffix - suffixes + 1);
+    ++end;
+  }
+  if (*end != '\0')
+    return ResPARAM;
+  if (errno == ERANGE || count > (SIZE_MAX >> shift))
+    return ResLIMIT;
+  *countReturn = (Count)count << shift;
+  return ResOK;
+}
+
 Res OptionParseNumber(const char *string, Count *numberReturn)
 {
-  Count number = 0;
-
-  if (*string == '\0')
-    return ResPARAM;
-  for (; *string != '\0'; ++string) {
-    if (!isdigit((unsigned char)*string))
-      return ResPARAM;
-    if (__builtin_mul_overflow(number, (Count)10, &number) ||
-        __builtin_add_overflow(number, (Count)(*string - '0'), &number))
-      return ResLIMIT;
-  }
-  *numberReturn = number;
-  return ResOK;
+  return optionCount(string, "", numberReturn);
 }
 
 Res OptionParseSize(const char *string, Size *sizeReturn)
 {
-  static const char suffixes[] = "KMGT";
-  char digits[24];
-  Size length = strlen(string);
-  const char *suffix = NULL;
-  Count number;
-  unsigned shift = 0;
-  Res res;
-
-  if (length > 0)
-    suffix = strchr(suffixes, toupper((unsigned char)string[length - 1]));
-  if (suffix != NULL) {
-    --length;
-    shift = 10 * (unsigned)(suffix - suffixes + 1);
-  }
-  if (length >= sizeof digits)
-    return strspn(string, "0123456789") == length ? ResLIMIT : ResPARAM;
-  memcpy(digits, string, length);
-  digits[length] = '\0';
-  res = OptionParseNumber(digits, &number);
-  if (res != ResOK)
-    return res;
-  if (shift >= WORD_WIDTH || number > (SIZE_MAX >> shift))
-    return ResLIMIT;
-  *sizeReturn = (Size)number << shift;
-  return ResOK;
+  return optionCount(string, "KMGT", sizeReturn);
 }
 
 Res OptionParseDouble(const char *string, double *realReturn)
@@ -184,23 +174,22 @@ static int optionFlush(const OptionToolStruct *tool)
   return 0;
 }
 
+/* The row with this number, of the tool's and then of those that every tool has. */
+static const OptionStruct *optionAt(const OptionToolStruct *tool, Index i)
+{
+  AVER(i < tool->count + ARRAY_LENGTH(optionCommon));
+  return i < tool->count ? &tool->options[i] : &optionCommon[i - tool->count];
+}
+
 static int optionPrintHelp(const OptionToolStruct *tool)
 {
   Index i;
 
   printf("Usage: %s %s\n%s\n\n", tool->name, tool->synopsis, tool->summary);
-  for (i = 0; i < tool->count; ++i)
-    optionPrintOption(&tool->options[i]);
-  for (i = 0; i < ARRAY_LENGTH(optionCommon); ++i)
-    optionPrintOption(&optionCommon[i]);
+  for (i = 0; i < tool->count + ARRAY_LENGTH(optionCommon); ++i)
+    optionPrintOption(optionAt(tool, i));
   if (tool->notes != NULL)
     printf("\n%s\n", tool->notes);
-  return optionFlush(tool);
-}
-
-static int optionPrintVersion(const OptionToolStruct *tool)
-{
-  printf("%s (Pawprint) %s\n", tool->name, PawprintVERSION);
   return optionFlush(tool);
 }
 
@@ -209,20 +198,18 @@ static int optionPrintVersion(const OptionToolStruct *tool)
 /* The index of `word` among `choices`, words separated by bars; FALSE if it is none of them. */
 static Bool optionFindChoice(const char *choices, const char *word, unsigned *indexReturn)
 {
+  Size length = strlen(word), size;
   unsigned i;
-  Size length = strlen(word);
 
-  for (i = 0; *choices != '\0'; ++i) {
-    Size size = strcspn(choices, "|");
-
+  for (i = 0;; ++i, choices += size + 1) {
+    size = strcspn(choices, "|");
     if (size == length && memcmp(choices, word, size) == 0) {
       *indexReturn = i;
       return TRUE;
     }
-    choices += size;
-    choices += *choices == '|';
+    if (choices[size] == '\0')
+      return FALSE;
   }
-  return FALSE;
 }
 
 static Res optionStore(const OptionStruct *option, const char *argument)
@@ -278,11 +265,6 @@ static const char *parserArgument(Parser parser, const OptionStruct *option)
   return NULL;
 }
 
-static const OptionStruct *optionAt(const OptionToolStruct *tool, Index i)
-{
-  return i < tool->count ? &tool->options[i] : &optionCommon[i - tool->count];
-}
-
 /* The option with this long name, or the only one that begins so; NULL, reported, if there is none. */
 static const OptionStruct *parserFindLong(Parser parser, const char *name, Size length)
 {
@@ -318,19 +300,16 @@ static Bool parserLong(Parser parser, const char *word)
 
   if (option == NULL)
     return FALSE;
-  if (option->type == OptionFLAG && argument != NULL) {
-    parser->status = OptionUsage(parser->tool, "--%s takes no argument", option->name);
+  if (option->type == OptionFLAG && argument != NULL)
+    return OptionStop(&parser->status, OptionUsage(parser->tool, "--%s takes no argument", option->name));
+  if (option == &optionCommon[0])
+    return OptionStop(&parser->status, optionPrintHelp(parser->tool));
+  if (option == &optionCommon[1]) {
+    printf("%s (Pawprint) %s\n", parser->tool->name, PawprintVERSION);
+    return OptionStop(&parser->status, optionFlush(parser->tool));
+  }
+  if (option->type != OptionFLAG && argument == NULL && (argument = parserArgument(parser, option)) == NULL)
     return FALSE;
-  }
-  if (option == &optionCommon[0] || option == &optionCommon[1]) {
-    parser->status = option == &optionCommon[0] ? optionPrintHelp(parser->tool) : optionPrintVersion(parser->tool);
-    return FALSE;
-  }
-  if (option->type != OptionFLAG && argument == NULL) {
-    argument = parserArgument(parser, option);
-    if (argument == NULL)
-      return FALSE;
-  }
   return parserSet(parser, option, argument);
 }
 
@@ -338,17 +317,13 @@ static Bool parserLong(Parser parser, const char *word)
 static Bool parserShort(Parser parser, const char *letters)
 {
   for (; *letters != '\0'; ++letters) {
-    const OptionStruct *option = NULL;
+    const OptionStruct *option = parser->tool->options, *limit = option + parser->tool->count;
     const char *argument;
-    Index i;
 
-    for (i = 0; i < parser->tool->count && option == NULL; ++i)
-      if (parser->tool->options[i].letter == *letters)
-        option = &parser->tool->options[i];
-    if (option == NULL) {
-      parser->status = OptionUsage(parser->tool, "no option is called -%c", *letters);
-      return FALSE;
-    }
+    while (option < limit && option->letter != *letters)
+      ++option;
+    if (option == limit)
+      return OptionStop(&parser->status, OptionUsage(parser->tool, "no option is called -%c", *letters));
     if (option->type == OptionFLAG) {
       (void)parserSet(parser, option, NULL);
       continue;
@@ -371,8 +346,8 @@ static Res optionHold(void)
   for (fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
       continue;
-    /* Standard input can only be written and the others can only be read, so that using them fails (EBADF), as if they were
-     * closed.  open returns the lowest free number, which is this one. */
+    /* Standard input can only be written and the others can only be read, so that using them fails (EBADF), as if they
+     * were closed.  open returns the lowest free number, which is this one. */
     held = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     if (held < 0)
       return ResIO;
@@ -385,10 +360,10 @@ Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *ope
   parserStruct parser = {.tool = tool, .argc = argc, .argv = argv, .next = argc > 0, .kept = argc > 0};
   Bool options = TRUE;
 
-  if (optionHold() != ResOK) {
-    *statusReturn = OptionFail(tool, "/dev/null, in the place of a standard descriptor that is closed: %s", strerror(errno));
-    return FALSE;
-  }
+  AVER(tool->given == NULL || tool->count <= 64);
+  if (optionHold() != ResOK)
+    return OptionStop(statusReturn, OptionFail(tool, "/dev/null, in the place of a standard descriptor that is "
+                                               "closed: %s", strerror(errno)));
   if (tool->given != NULL)
     *tool->given = 0;
   while (parser.next < argc) {
@@ -416,10 +391,10 @@ Bool OptionParse(const OptionToolStruct *tool, int argc, char **argv, Count *ope
 
 /* ---- Options that would mean nothing ---- */
 
-enum { fitNamesMAX = 3, fitTextSIZE = 1024 };
+enum { optionFitNamesMAX = 3, optionFitTextSIZE = 1024 };
 
-/* fitNames -- the names of some uses, as one would say them */
-static void fitNames(Text text, const OptionUseStruct *uses, Count count, uint64_t which)
+/* optionFitNames -- the names of some uses, as one would say them */
+static void optionFitNames(Text text, const OptionUseStruct *uses, Count count, uint64_t which)
 {
   Count left = (Count)__builtin_popcountll(which);
   Index i;
@@ -432,8 +407,8 @@ static void fitNames(Text text, const OptionUseStruct *uses, Count count, uint64
     }
 }
 
-/* fitIsUse -- is the option what asks for one of these uses? */
-static Bool fitIsUse(const OptionStruct *option, const OptionUseStruct *uses, Count count, uint64_t which)
+/* optionFitIsUse -- is the option what asks for one of these uses? */
+static Bool optionFitIsUse(const OptionStruct *option, const OptionUseStruct *uses, Count count, uint64_t which)
 {
   Index i;
 
@@ -446,7 +421,7 @@ static Bool fitIsUse(const OptionStruct *option, const OptionUseStruct *uses, Co
 Bool OptionFit(const OptionToolStruct *tool, const OptionUseStruct *uses, Count count, uint64_t chosen,
                int *statusReturn)
 {
-  char room[fitTextSIZE];
+  char room[optionFitTextSIZE];
   TextStruct text;
   Index i, u;
 
@@ -463,13 +438,12 @@ Bool OptionFit(const OptionToolStruct *tool, const OptionUseStruct *uses, Count 
       continue;
     TextInit(&text, room, sizeof room);
     TextString(&text, "has no meaning with ");
-    fitNames(&text, uses, count, chosen);
-    if (__builtin_popcountll(takers) <= fitNamesMAX && !fitIsUse(option, uses, count, takers)) {
+    optionFitNames(&text, uses, count, chosen);
+    if (__builtin_popcountll(takers) <= optionFitNamesMAX && !optionFitIsUse(option, uses, count, takers)) {
       TextString(&text, "; it is for ");
-      fitNames(&text, uses, count, takers);
+      optionFitNames(&text, uses, count, takers);
     }
-    *statusReturn = OptionUsage(tool, "--%s %s", option->name, TextTerminate(&text));
-    return FALSE;
+    return OptionStop(statusReturn, OptionUsage(tool, "--%s %s", option->name, TextTerminate(&text)));
   }
   return TRUE;
 }

@@ -117,6 +117,13 @@ extern Bool OptionFit(const OptionToolStruct *tool, const OptionUseStruct *uses,
 extern int OptionUsage(const OptionToolStruct *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern int OptionFail(const OptionToolStruct *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* OptionStop -- what a function that returns whether to go on returns when it does not: FALSE, with the status */
+static inline Bool OptionStop(int *statusReturn, int status)
+{
+  *statusReturn = status;
+  return FALSE;
+}
+
 /* The values alone, for operands and for parts of arguments.  ResPARAM: not such a thing at all; ResLIMIT: one
  * that is too large.  *Return is written only with ResOK. */
 extern Res OptionParseNumber(const char *string, Count *numberReturn);

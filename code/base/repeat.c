@@ -1,4 +1,4 @@
-/* repeat.c -- a finding that comes again and again is printed a few times, and then only counted
+/* repeat.c -- prints a finding that is repeated a few times, and then only counts it
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "base/say.h"
 
 /* repeatLike -- a finding without its numbers */
@@ -29,12 +30,23 @@ static void repeatLike(char like[RepeatTEXT], const char *what)
   like[length] = '\0';
 }
 
+Bool RepeatCheck(Repeat repeat)
+{
+  Index i;
+
+  for (i = 0; i < RepeatKINDS; ++i)
+    if ((i < repeat->kinds) != (repeat->kind[i].count > 0) || memchr(repeat->kind[i].like, '\0', RepeatTEXT) == NULL)
+      return FALSE;
+  return repeat->kinds <= RepeatKINDS;
+}
+
 Bool RepeatFirst(Repeat repeat, const char *what)
 {
   char like[RepeatTEXT];
   RepeatKind kind;
   Index i;
 
+  AVER(RepeatCheck(repeat));
   repeatLike(like, what);
   for (i = 0; i < repeat->kinds && strcmp(repeat->kind[i].like, like) != 0; ++i)
     ;
@@ -48,23 +60,13 @@ Bool RepeatFirst(Repeat repeat, const char *what)
   return kind->count++ < RepeatTOLD;
 }
 
-void RepeatRest(Repeat repeat, void (*more)(void *data, uint64_t count, const char *like), void *data)
+void RepeatSay(Repeat repeat, const char *tool)
 {
   Index i;
 
   for (i = 0; i < repeat->kinds; ++i)
     if (repeat->kind[i].count > RepeatTOLD)
-      more(data, repeat->kind[i].count - RepeatTOLD, repeat->kind[i].like);
-  repeat->kinds = 0;
-  memset(repeat->kind, 0, sizeof repeat->kind);
-}
-
-static void repeatSay(void *data, uint64_t count, const char *like)
-{
-  SayLine(stderr, "%s: ... and %llu more of these: %s", (const char *)data, (unsigned long long)count, like);
-}
-
-void RepeatSay(Repeat repeat, const char *tool)
-{
-  RepeatRest(repeat, repeatSay, (void *)(uintptr_t)tool);
+      SayLine(stderr, "%s: ... and %llu more of these: %s", tool,
+              (unsigned long long)(repeat->kind[i].count - RepeatTOLD), repeat->kind[i].like);
+  memset(repeat, 0, sizeof *repeat);
 }

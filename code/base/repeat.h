@@ -1,6 +1,8 @@
-/* repeat.h -- a finding that comes again and again is printed a few times, and then only counted
+/* repeat.h -- prints a finding that is repeated a few times, and then only counts it
  *
- * Two are alike if they differ in numbers only: places, codes, counts.
+ * Two findings are alike if they differ only in numbers: places, codes, counts.
+ *
+ * Always true (RepeatCheck): the first `kinds` kinds, and no others, have been counted;  what each is like is a string.
  *
  * Design: design/house.md .repeat      Tests: test/base/repeattest.c
  */
@@ -18,19 +20,18 @@ typedef struct RepeatKindStruct {
   char like[RepeatTEXT];   /* with N in the place of each number */
 } RepeatKindStruct, *RepeatKind;
 
-/* A caller begins with all bytes zero: no finding was printed yet. */
+/* All bytes are zero at first. */
 typedef struct RepeatStruct {
   Count kinds;
   RepeatKindStruct kind[RepeatKINDS]; /* the last is that of all for which there was no place */
 } RepeatStruct, *Repeat;
 
-/* RepeatFirst -- is that one of the first of its kind, which is to be told? */
+/* RepeatFirst -- is the finding one of the first of its kind, which are to be printed? */
 extern Bool RepeatFirst(Repeat repeat, const char *what);
 
-/* RepeatRest -- call `more` for each kind of which there were more, and begin anew */
-extern void RepeatRest(Repeat repeat, void (*more)(void *data, uint64_t count, const char *like), void *data);
-
-/* RepeatSay -- the same, as lines of a tool on standard error */
+/* RepeatSay -- print a line on standard error for each kind of which there were more, and begin anew */
 extern void RepeatSay(Repeat repeat, const char *tool);
+
+extern Bool RepeatCheck(Repeat repeat);
 
 #endif /* BASE_REPEAT_H */

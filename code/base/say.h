@@ -4,7 +4,8 @@
  * them so that nothing in them reaches a terminal as a command: control characters (C0, DEL, and C1 as UTF-8 has it)
  * and bytes that are no UTF-8 stand as \ooo, in octal (TextPlain).
  *
- * Design: design/view.md .plain      Tests: test/base/basetest.c, test/export/plain.t
+ * Design: design/view.md .plain .progress      Tests: test/base/basetest.c, test/export/plain.t,
+ * test/analyse/progress.t
  */
 #ifndef BASE_SAY_H
 #define BASE_SAY_H
@@ -24,9 +25,18 @@ extern void SayPlain(FILE *out, const char *string, Size length);
 extern __attribute__((format(printf, 2, 3))) void SayLine(FILE *out, const char *format, ...);
 extern __attribute__((format(printf, 2, 0))) void SayLines(FILE *out, const char *format, va_list args);
 
+/* SayMoves -- is `fd` a terminal whose cursor can be moved, so that a line can be written over? */
+extern Bool SayMoves(int fd);
+
 /* SayBytes -- a number of bytes, and in larger units what it comes to
- * SayShort -- the second alone */
+ * SayShort -- the second alone;  SayShortly -- that as a string in `room`, which it returns
+ * SayColumn -- the same at the right of a column of `width` characters, one of which is empty
+ * SayChange -- so, by how much `after` is more or less than `before`, with a sign */
 extern void SayBytes(FILE *out, uint64_t bytes);
+enum { SayShortMAX = 16 };
 extern void SayShort(FILE *out, uint64_t bytes);
+extern char *SayShortly(char room[SayShortMAX], uint64_t bytes);
+extern void SayColumn(FILE *out, int width, uint64_t bytes);
+extern void SayChange(FILE *out, int width, uint64_t before, uint64_t after);
 
 #endif /* BASE_SAY_H */

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/aver.h"
+
 static Bool settingsPlain(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -37,79 +39,61 @@ void SettingsAdd(Text text, const char *name, const char *value)
   }
 }
 
-/* settingsByte -- the next byte of a value, and go behind it.  FALSE: the value is malformed here. */
-static Bool settingsByte(char *byteReturn, const char **at)
-{
-  const char *p = *at;
-  unsigned byte;
-
-  if (settingsPlain(*p)) {
-    *byteReturn = *p;
-    *at = p + 1;
-    return TRUE;
-  }
-  if (*p != '%' || settingsDigit(p[1]) > 15 || settingsDigit(p[2]) > 15)
-    return FALSE;
-  byte = settingsDigit(p[1]) << 4 | settingsDigit(p[2]);
-  *byteReturn = (char)byte;
-  *at = p + 3;
-  return byte != 0;
-}
-
 /* settingsValue -- copy a value up to the comma or the end; NULL: malformed, or too long.  room NULL: only look.
  * Returns where the value ends. */
 static const char *settingsValue(const char *at, char *room, Size size)
 {
   Size length = 0;
-  char byte;
 
-  while (*at != ',' && *at != '\0') {
-    if (!settingsByte(&byte, &at))
-      return NULL;
-    if (room != NULL) {
-      if (length + 1 >= size)
-        return NULL;
-      room[length++] = byte;
+  for (; *at != ',' && *at != '\0'; ++at) {
+    unsigned byte = settingsPlain(*at) ? (unsigned char)*at : 0;
+    if (*at == '%' && settingsDigit(at[1]) < 16 && settingsDigit(at[2]) < 16) {
+      byte = settingsDigit(at[1]) << 4 | settingsDigit(at[2]);
+      at += 2;
     }
+    if (byte == 0 || (room != NULL && length + 1 >= size))
+      return NULL;
+    if (room != NULL)
+      room[length++] = (char)byte;
   }
   if (room != NULL)
     room[length] = '\0';
   return at;
 }
 
-const char *SettingsGet(const char *settings, const char *name, char *room, Size size)
+/* settingsNamed -- the value of the setting that begins here, if it has this name; else NULL */
+static const char *settingsNamed(const char *at, const char *name)
 {
   Size length = strlen(name);
-  const char *at;
+
+  return strncmp(at, name, length) == 0 && at[length] == '=' ? at + length + 1 : NULL;
+}
+
+const char *SettingsGet(const char *settings, const char *name, char *room, Size size)
+{
+  const char *at, *value;
 
   for (at = settings; at != NULL; at = strchr(at, ',') != NULL ? strchr(at, ',') + 1 : NULL)
-    if (strncmp(at, name, length) == 0 && at[length] == '=')
-      return size > 0 && settingsValue(at + length + 1, room, size) != NULL ? room : NULL;
+    if ((value = settingsNamed(at, name)) != NULL)
+      return size > 0 && settingsValue(value, room, size) != NULL ? room : NULL;
   return NULL;
 }
 
 Bool SettingsSound(const char *settings, const char *const *names, Count count)
 {
-  const char *at = settings;
+  const char *at, *value = NULL;
   uint64_t seen = 0;
   Index i;
 
-  if (count > 64)
-    return FALSE;
-  for (;;) {
-    for (i = 0; i < count; ++i) {
-      Size length = strlen(names[i]);
-      if (strncmp(at, names[i], length) == 0 && at[length] == '=')
-        break;
-    }
+  AVER(count <= 64);
+  for (at = settings;; ++at) {
+    for (i = 0; i < count && (value = settingsNamed(at, names[i])) == NULL; ++i)
+      ;
     if (i == count || (seen >> i & 1) != 0)
       return FALSE;
     seen |= (uint64_t)1 << i;
-    at = settingsValue(strchr(at, '=') + 1, NULL, 0);
-    if (at == NULL)
-      return FALSE;
-    if (*at == '\0')
-      return TRUE;
-    ++at;
+    at = settingsValue(value, NULL, 0);
+    if (at == NULL || *at == '\0')
+      return at != NULL;
   }
 }

@@ -1,4 +1,4 @@
-/* settings.h -- several named settings in one string: how a recorder tells a process what is wanted
+/* settings.h -- several named settings in one string, by which a recorder tells a process what to record
  *
  *     collector=pawprint-4f:9a,log=/home/me/a%2C.paw,kinds=all%2C-Ref
  *

@@ -11,7 +11,9 @@
 
 #include "base/types.h"
 
-#define SyncCOUNTER "counter" /* the clock whose ticks are those of the processor's counter; of another one they are CLOCK_MONOTONIC's ns */
+/* The name of the clock whose ticks are those of the processor's counter.  Ticks of another clock are ns of
+ * CLOCK_MONOTONIC. */
+#define SyncCOUNTER "counter"
 
 typedef struct SyncStruct {
   uint64_t ticks;

@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,16 +70,7 @@ char *TextPutHex(char *p, uint64_t n)
 
 void TextDecimal(Text text, uint64_t n)
 {
-  char digits[20];
-
-  TextBytes(text, digits, (Size)(TextPutDecimal(digits, n) - digits));
-}
-
-void TextSigned(Text text, int64_t n)
-{
-  if (n < 0)
-    TextChar(text, '-');
-  TextDecimal(text, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+  TextPadded(text, n, 0);
 }
 
 void TextHex(Text text, uint64_t n)
@@ -164,47 +156,35 @@ static void textWhole(Text text, const char *bytes, Size size)
     TextBytes(text, bytes, size);
 }
 
-static void textEscape(Text text, char byte)
+/* textEach -- each character as it is, or escaped */
+static void textEach(Text text, const char *bytes, Size size, Bool quoted)
 {
   char escape[TextEscapeMAX];
+  Size i, n;
 
-  textWhole(text, escape, (Size)(TextPutEscape(escape, byte) - escape));
+  for (i = 0; i < size; i += n > 0 ? n : 1) {
+    char c = bytes[i];
+    n = TextPrintable(bytes + i, size - i);
+    if (quoted && (c == '"' || c == '\\'))
+      textWhole(text, (char[]){'\\', c}, 2);
+    else if (n > 0)
+      textWhole(text, bytes + i, n);
+    else if (quoted && (c == '\n' || c == '\t' || c == '\r'))
+      textWhole(text, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r", 2);
+    else
+      textWhole(text, escape, (Size)(TextPutEscape(escape, c) - escape));
+  }
 }
 
 void TextPlain(Text text, const char *bytes, Size size)
 {
-  Size i, n;
-
-  for (i = 0; i < size; i += n) {
-    n = TextPrintable(bytes + i, size - i);
-    if (n > 0) {
-      textWhole(text, bytes + i, n);
-    } else {
-      textEscape(text, bytes[i]);
-      n = 1;
-    }
-  }
+  textEach(text, bytes, size, FALSE);
 }
 
 void TextQuoted(Text text, const char *bytes, Size size)
 {
-  Size i, n;
-
   TextChar(text, '"');
-  for (i = 0; i < size; i += n) {
-    char c = bytes[i];
-    n = TextPrintable(bytes + i, size - i);
-    if (c == '"' || c == '\\')
-      textWhole(text, (char[]){'\\', c}, 2);
-    else if (n > 0)
-      textWhole(text, bytes + i, n);
-    else if (c == '\n' || c == '\t' || c == '\r')
-      textWhole(text, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r", 2);
-    else
-      textEscape(text, c);
-    if (n == 0)
-      n = 1;
-  }
+  textEach(text, bytes, size, TRUE);
   TextChar(text, '"');
 }
 
@@ -212,4 +192,71 @@ char *TextTerminate(Text text)
 {
   *text->next = '\0';
   return text->base;
+}
+
+/* textSpecified -- append one argument; `at` is behind its %.  Returns where its specifier ends. */
+static const char *textSpecified(Text text, const char *at, va_list *args)
+{
+  uint64_t n;
+  int size;
+
+  switch (*at) {
+  case 'c': TextChar(text, (char)va_arg(*args, int)); return at;
+  case 's': TextString(text, va_arg(*args, const char *)); return at;
+  case '.': /* .*s */
+    size = va_arg(*args, int);
+    TextBytes(text, va_arg(*args, const char *), (Size)size);
+    return at + 2;
+  case '#': /* #jx */
+    TextHex(text, va_arg(*args, uint64_t));
+    return at + 2;
+  default:
+    n = *at == 'j' ? va_arg(*args, uint64_t) : *at == 'z' ? va_arg(*args, Size) : va_arg(*args, unsigned);
+    TextDecimal(text, n);
+    return at + (*at != 'u');
+  }
+}
+
+static void textFormat(Text text, const char *format, va_list *args)
+{
+  for (; *format != '\0'; ++format)
+    if (*format == '%')
+      format = textSpecified(text, format + 1, args);
+    else
+      TextChar(text, *format);
+}
+
+void TextFormat(Text text, const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  textFormat(text, format, &args);
+  va_end(args);
+}
+
+char *TextMake(char *room, Size size, const char *format, ...)
+{
+  TextStruct text;
+  va_list args;
+
+  TextInit(&text, room, size);
+  va_start(args, format);
+  textFormat(&text, format, &args);
+  va_end(args);
+  return TextTerminate(&text);
+}
+
+uint64_t TextNumber(const char **at, unsigned base)
+{
+  uint64_t n = 0;
+
+  for (;; ++*at) {
+    unsigned digit = **at >= '0' && **at <= '9' ? (unsigned)(**at - '0') :
+                     **at >= 'a' && **at <= 'f' ? (unsigned)(**at - 'a') + 10 : base;
+    if (digit >= base)
+      return n;
+    if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, digit, &n))
+      n = UINT64_MAX;
+  }
 }

@@ -37,7 +37,6 @@ extern void TextBytes(Text text, const char *bytes, Size size);
 extern void TextString(Text text, const char *string);
 extern void TextChar(Text text, char c);
 extern void TextDecimal(Text text, uint64_t n);
-extern void TextSigned(Text text, int64_t n);
 extern void TextHex(Text text, uint64_t n);                        /* 0x and no leading zeros */
 extern void TextPadded(Text text, uint64_t n, unsigned digits);    /* decimal, leading zeros */
 extern void TextDouble(Text text, double d);                       /* shortest that reads back the same */
@@ -57,6 +56,15 @@ static inline const char *TextPlural(uint64_t n)
 {
   return n == 1 ? "" : "s";
 }
+
+/* TextFormat -- append as printf does: %s, %c, %.*s; %u, %zu and %ju, which is a uint64_t, in decimal; %#jx as TextHex
+ * TextMake -- the same as a string in `room`, cut where that ends; returns `room` */
+extern void TextFormat(Text text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+extern char *TextMake(char *room, Size size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* TextNumber -- the number whose digits begin at *at, in base 10 or 16 (small letters); *at goes behind them, and
+ * stays where there are none.  UINT64_MAX: it is that, or larger. */
+extern uint64_t TextNumber(const char **at, unsigned base);
 
 /* TextTerminate -- a NUL behind the text, not counted; returns the text as a string */
 extern char *TextTerminate(Text text);

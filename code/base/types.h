@@ -14,9 +14,9 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-/* PAWPRINT_API -- a name that those who use the emitter reach.  libpawprint.so shows it to everybody.  An emitter that is
- * part of another program or library (PAWPRINT_EMITTER) keeps it inside: there may be one of another registry beside it
- * in the same process, and the dynamic linker would make them one. */
+/* PAWPRINT_API -- a name that those who use the emitter reach.  libpawprint.so shows it to everybody.  An emitter that
+ * is part of another program or library (PAWPRINT_EMITTER) keeps it inside: there may be one of another registry beside
+ * it in the same process, and the dynamic linker would make them one. */
 #if defined(PAWPRINT_EMITTER)
 #define PAWPRINT_API __attribute__((visibility("hidden")))
 #else
@@ -30,16 +30,24 @@ typedef size_t Count;  /* how many of something */
 typedef size_t Index;  /* which of several, from 0 */
 typedef int Bool;
 
-/* No count of events, blocks or bytes that is true is greater: at a thousand million events a second that takes three months.  One
- * that stands where others can write may be. */
+/* No count of events, blocks or bytes that is true is greater: at a thousand million events a second that takes three
+ * months.  One that stands where others can write may be. */
 #define CountMAX ((uint64_t)1 << 53)
 
-/* CountAdd -- add a count that a program may have written over.  A count above CountMAX is not believed, and counts as one. */
+/* CountAdd -- add a count that a program may have written over.  A count above CountMAX is not believed, and counts as
+ * one. */
 static inline uint64_t CountAdd(uint64_t sum, uint64_t more)
 {
   if (sum >= CountMAX)
     return CountMAX;
   return more <= CountMAX - sum ? sum + more : sum + 1;
+}
+
+/* CountRaise -- let a number be so much at least */
+static inline void CountRaise(uint64_t *number, uint64_t least)
+{
+  if (*number < least)
+    *number = least;
 }
 
 #ifndef TRUE

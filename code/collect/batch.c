@@ -7,15 +7,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "format/header.h"
 #include "plinth/clock.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   batchWait = 500,        /* ms, where there is a connection; */
@@ -24,8 +23,9 @@ enum {
   batchSPENT = 1          /* since then it takes nothing that need be waited for: the end is near */
 };
 
-/* batchFree -- one slot, zeroed; first it says nothing of a size any more, for what has a size and no header was spoiled:
- * so whatever dies meanwhile nobody looks for a block there.  A thread may take it at once. */
+/* batchFree -- zero one slot, and free it.  Its state loses the size first: readers take a slot that has a size and no
+ * header for one whose header was written over, and we may be killed at any moment.  A thread may take the slot at
+ * once. */
 static void batchFree(BatchSlotStruct *slot)
 {
   uint8_t *state = &slot->header->state[slot->slot];
@@ -33,7 +33,7 @@ static void batchFree(BatchSlotStruct *slot)
   __atomic_store_n(state, __atomic_load_n(state, __ATOMIC_RELAXED) & (uint8_t)~RegionLog2MASK, __ATOMIC_RELEASE);
   __asm__ volatile("" : : : "memory");
   __atomic_store_n((uint64_t *)slot->block, 0, __ATOMIC_RELEASE);
-  /* Who dies does so between two instructions: that the compiler keeps them in order is enough. */
+  /* A process that is killed dies between two instructions, so it is enough that the compiler keeps them in order. */
   __asm__ volatile("" : : : "memory");
   memset(slot->block, 0, slot->size);
   __atomic_store_n(state, RegionFREE, __ATOMIC_RELEASE);
@@ -52,6 +52,7 @@ static void batchWake(RegionHeader header)
 
 void BatchDrop(BatchSlotStruct slot)
 {
+  AVER(slot.header != NULL && slot.mark != NULL && slot.slot < RegionSlotsMAX);
   batchFree(&slot);
   batchWake(slot.header);
 }
@@ -76,7 +77,7 @@ static Size batchMessage(const unsigned char *bytes, Size left, Bool *headerRetu
   return size;
 }
 
-/* batchPlace -- where in the log we have come to; 0: it has no places */
+/* batchPlace -- where in the log the next write goes; 0: the log has no places, as it is a pipe */
 static uint64_t batchPlace(Batch batch)
 {
   off_t at = lseek(batch->fd, 0, SEEK_CUR);
@@ -115,18 +116,8 @@ static void batchWhole(Batch batch)
   batch->written = at;
 }
 
-/* batchAgain -- the last write was short, and may have ended within a message.  If another process has appended to the
- * log since, that message is written again from its beginning. */
-static void batchAgain(Batch batch)
-{
-  struct stat status;
-
-  if (fstat(batch->fd, &status) != 0 || (uint64_t)status.st_size != batch->cut)
-    batchWhole(batch);
-}
-
-/* batchLimited -- how much of what is left may be written: whole messages, up to the limit on file sizes, below which room
- * is left for the last words */
+/* batchLimited -- how much of what is left may be written: whole messages, up to the limit on file sizes, below which
+ * room is left for the last words */
 static Size batchLimited(Batch batch)
 {
   uint64_t reserve = batch->last ? 0 : PlinthRESERVE, most;
@@ -150,10 +141,13 @@ static Res batchAppend(Batch batch)
   if (batch->written < batch->used)
     (void)BatchMissing(batch);
   while (batch->written < batch->used) {
-    Size size;
+    struct stat status;
     ssize_t n = -1;
-    if (batch->cut != 0)
-      batchAgain(batch);
+    Size size;
+    /* The last write was short, and may have ended within a message.  If another process has appended to the log since,
+     * that message is written again from its beginning. */
+    if (batch->cut != 0 && (fstat(batch->fd, &status) != 0 || (uint64_t)status.st_size != batch->cut))
+      batchWhole(batch);
     errno = EFBIG;
     size = batchLimited(batch);
     if (size > 0)
@@ -172,7 +166,8 @@ static Res batchAppend(Batch batch)
   return ResOK;
 }
 
-/* batchOffer -- one message to the outlet; at the end it is waited for, unless it takes nothing any more */
+/* batchOffer -- offer one message to the outlet.  At the end of the recording the outlet is waited for, until it takes
+ * nothing any more. */
 static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
 {
   Res res = PlinthOffer(batch->outlet, message, size, header);
@@ -185,11 +180,10 @@ static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
   return res;
 }
 
-/* batchSkip -- is a message that the outlet refuses to go to the file only? */
-static Bool batchSkip(Batch batch, const void *message, Bool header)
+/* batchSkip -- should a message that the outlet refuses go to the file only?  Then its events are counted. */
+static Bool batchSkip(Batch batch, const void *message, Size size)
 {
   uint64_t now = EventClockMonotonic();
-  BlockHeaderStruct block;
 
   if (batch->fd < 0)
     return FALSE;
@@ -197,10 +191,7 @@ static Bool batchSkip(Batch batch, const void *message, Bool header)
   batch->patient = FALSE;
   if (now - batch->behind < batchBehind)
     return FALSE;
-  if (!header) {
-    memcpy(&block, message, sizeof block);
-    batch->skipped += block.count;
-  }
+  batch->skipped += BlockMessageEvents(message, size);
   return TRUE;
 }
 
@@ -213,7 +204,7 @@ static Res batchSend(Batch batch)
     Size size = batchMessage(message, batch->used - batch->passed, &header);
     if (batchOffer(batch, message, size, header) == ResOK) {
       batch->behind = batch->behind == batchSPENT ? batchSPENT : 0;
-    } else if (!batchSkip(batch, message, header)) {
+    } else if (!batchSkip(batch, message, size)) {
       batch->patient = FALSE;
       batch->reason = ENOBUFS;
       return batch->fd >= 0 ? ResLIMIT : ResIO;
@@ -224,8 +215,8 @@ static Res batchSend(Batch batch)
   return ResOK;
 }
 
-/* batchOut -- up to where the batch has come to all places that it is to come to: a whole number of messages, but where a
- * write to the log was cut short */
+/* batchOut -- so many bytes of the batch are wherever they are to go: whole messages, unless a write to the log was cut
+ * short */
 static Size batchOut(Batch batch)
 {
   return batch->outlet != NULL ? batch->passed : batch->written;
@@ -251,8 +242,10 @@ static void batchFreed(Batch batch)
 
 Res BatchWrite(Batch batch)
 {
-  Res res = batch->fd >= 0 ? batchAppend(batch) : ResOK;
+  Res res;
 
+  AVER_CRITICAL(BatchCheck(batch));
+  res = batch->fd >= 0 ? batchAppend(batch) : ResOK;
   if (res == ResOK && batch->outlet != NULL)
     res = batchSend(batch);
   batchFreed(batch);
@@ -285,22 +278,41 @@ void BatchCommit(Batch batch, Size size)
 void BatchRelease(Batch batch, BatchSlotStruct slot)
 {
   AVER(batch->slots < BatchSlotsMAX);
+  AVER(slot.header != NULL && slot.mark != NULL && slot.slot < RegionSlotsMAX);
   slot.end = batch->used;
   batch->slot[batch->slots++] = slot;
 }
 
 void BatchOpen(Batch batch, int fd)
 {
-  struct rlimit limit;
-
   batch->fd = fd;
-  batch->limit = UINT64_MAX;
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    batch->limit = limit.rlim_cur;
+  batch->limit = RawLimit(RLIMIT_FSIZE);
 }
 
-/* batchPiece -- of the message within which the last write ended: is it a block of the process of which the log has the
- * whole header?  Readers tell of those that it is cut off, and of how many events. */
+/* batchTally -- what waits, for the outlet where there is one: blocks of one process, by its identity, and their
+ * events; 0: of all */
+static void batchTally(BatchDropped tallyReturn, Batch batch, uint64_t process)
+{
+  BlockHeaderStruct block;
+  Size at, size;
+  Bool header;
+
+  *tallyReturn = (BatchDroppedStruct){0};
+  for (at = batchOut(batch); at < batch->used; at += size) {
+    size = batchMessage(batch->room + at, batch->used - at, &header);
+    if (header)
+      continue;
+    memcpy(&block, batch->room + at, sizeof block);
+    if (process != 0 && block.process != process)
+      continue;
+    ++tallyReturn->blocks;
+    tallyReturn->events += BlockMessageEvents(batch->room + at, size);
+  }
+}
+
+/* batchPiece -- of the message within which the last write ended: is it a block of the process, and does the log have
+ * all of its
+ * header?  Then readers say that the block is cut off, and how many events it had. */
 static Bool batchPiece(BlockHeader block, Batch batch, Size end, uint64_t process)
 {
   if (batch->cut == 0 || end - batch->written < BlockHeaderSIZE ||
@@ -312,19 +324,12 @@ static Bool batchPiece(BlockHeader block, Batch batch, Size end, uint64_t proces
 
 void BatchLast(BatchDropped dropped, Batch batch, uint64_t process)
 {
-  Size at, size, end = batch->written;
+  Size end = batch->written;
   BlockHeaderStruct block;
-  Bool header;
 
+  AVER(BatchCheck(batch) && !batch->last);
   batchWhole(batch);
-  *dropped = (BatchDroppedStruct){.events = BatchWaiting(batch, process)};
-  for (at = batchOut(batch); at < batch->used; at += size) {
-    size = batchMessage(batch->room + at, batch->used - at, &header);
-    if (header)
-      continue;
-    memcpy(&block, batch->room + at, sizeof block);
-    dropped->blocks += block.process == process;
-  }
+  batchTally(dropped, batch, process);
   if (batchPiece(&block, batch, end, process) && dropped->blocks > 0) {
     dropped->piece = block.count;
     dropped->events -= block.count;
@@ -338,33 +343,21 @@ void BatchLast(BatchDropped dropped, Batch batch, uint64_t process)
 
 Bool BatchFarther(Batch batch)
 {
-  struct rlimit limit;
+  Bool raised;
 
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
-    return FALSE;
-  limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
-    return FALSE;
+  AVER(batch->last);
+  raised = RawLimitRaise(RLIMIT_FSIZE);
+
   BatchOpen(batch, batch->fd);
-  return TRUE;
+  return raised;
 }
 
 uint64_t BatchWaiting(Batch batch, uint64_t process)
 {
-  BlockHeaderStruct block;
-  uint64_t events = 0;
-  Size at, size;
-  Bool header;
+  BatchDroppedStruct waiting;
 
-  for (at = batchOut(batch); at < batch->used; at += size) {
-    size = batchMessage(batch->room + at, batch->used - at, &header);
-    if (header)
-      continue;
-    memcpy(&block, batch->room + at, sizeof block);
-    if (process == 0 || block.process == process)
-      events += BlockMessageEvents(batch->room + at, size);
-  }
-  return events;
+  batchTally(&waiting, batch, process);
+  return waiting.events;
 }
 
 void BatchForget(Batch batch, RegionHeader header)
@@ -379,7 +372,14 @@ void BatchForget(Batch batch, RegionHeader header)
 
 Bool BatchCheck(Batch batch)
 {
-  AVER(batch->written <= batch->used && batch->passed <= batch->used && batch->used <= BatchSIZE);
-  AVER(batch->slots <= BatchSlotsMAX);
+  Index i;
+
+  if (batch->used > BatchSIZE || batch->written > batch->used || batch->passed > batch->used ||
+      (batch->outlet == NULL && batch->passed != 0) || batch->slots > BatchSlotsMAX)
+    return FALSE;
+  for (i = 0; i < batch->slots; ++i)
+    if (batch->slot[i].header == NULL || batch->slot[i].mark == NULL || batch->slot[i].slot >= RegionSlotsMAX ||
+        batch->slot[i].end > batch->used || (i > 0 && batch->slot[i].end < batch->slot[i - 1].end))
+      return FALSE;
   return TRUE;
 }

@@ -4,10 +4,12 @@
  * that the blocks came from.  What cannot be written (a full disk) stays, and is tried again: nothing is lost, and the
  * program's buffers fill up.
  *
- * Where the log is a file and goes elsewhere, too, the file has everything; the other way out is waited for as long as it
- * takes something now and then.  What it does not take then goes to the file only, and is counted.
+ * Where the log is a file and goes elsewhere, too, the file has everything; the other way out is waited for as long as
+ * it takes something now and then.  What it does not take then goes to the file only, and is counted.
  *
- * Always true: written <= used <= BatchSIZE; passed <= used.
+ * Always true (BatchCheck):
+ *   written <= used <= BatchSIZE;  passed <= used, and 0 without an outlet
+ *   slots <= BatchSlotsMAX; their `end`s do not fall, and are at most `used`
  *
  * Design: design/collector.md .hand.order      Tests: test/collect/collecttest.c
  */
@@ -73,31 +75,33 @@ extern void BatchRelease(Batch batch, BatchSlotStruct slot);
 /* BatchDrop -- free a slot of which nothing is to be written, and wake the threads that wait for one */
 extern void BatchDrop(BatchSlotStruct slot);
 
-/* BatchWrite -- write the batch to the log, free the slots of blocks that are there, and wake the threads that wait for a
- * free slot
+/* BatchWrite -- write the batch to the log, free the slots of blocks that are there, and wake the threads that wait for
+ * a free slot
  *
- * returns  ResIO: `reason` says why; the rest stays.  ResLIMIT: the file has it, and the outlet is waited for: once more, in a
- *          moment */
+ * returns  ResIO: `reason` says why; the rest stays.  ResLIMIT: the file has it, and the outlet is waited for: once
+ *          more, in a moment */
 extern Res BatchWrite(Batch batch);
 
-/* BatchMissing -- how many bytes another program has truncated from the log.  The batch compares the length of the file with
- * what it has written, before each write and now. */
+/* BatchMissing -- how many bytes another program has truncated from the log.  The batch compares the length of the file
+ * with what it has written, before each write and now. */
 extern uint64_t BatchMissing(Batch batch);
 
-/* BatchReached -- how long the log is now, if nobody has cut it; 0: nobody knows, or what is written goes elsewhere, too */
+/* BatchReached -- how long the log is now, if nobody has cut it; 0: nobody knows, or what is written goes elsewhere,
+ * too */
 extern uint64_t BatchReached(Batch batch);
 
 /* BatchOpen -- the log, for appending; the limit on file sizes is looked up */
 extern void BatchOpen(Batch batch, int fd);
 
-/* BatchLast -- the log cannot take what waits, and never will: it is dropped, the slots of its blocks stay as they are.  What
- * comes now are the last words.  droppedReturn: what of one process, by its identity, was dropped */
+/* BatchLast -- the log cannot take what waits, and never will: it is dropped, the slots of its blocks stay as they are.
+ * What comes now are the last words.  droppedReturn: what of one process, by its identity, was dropped */
 extern void BatchLast(BatchDropped droppedReturn, Batch batch, uint64_t process);
 
 /* BatchFarther -- our soft limit on file sizes becomes the hard one; FALSE: it is no lower */
 extern Bool BatchFarther(Batch batch);
 
-/* BatchWaiting -- how many events wait, for the outlet where there is one: of one process, by its identity; 0: of all */
+/* BatchWaiting -- how many events wait, for the outlet where there is one: of one process, by its identity; 0: of
+ * all */
 extern uint64_t BatchWaiting(Batch batch, uint64_t process);
 
 /* BatchForget -- these slots' memory is about to go */

@@ -6,23 +6,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <linux/sched/types.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "base/names.h"
-#include "base/text.h"
 #include "eventgen.h"
 #include "monitor/eventchoice.h"
 #include "monitor/liveregion.h"
@@ -48,15 +44,11 @@ static Res collectorSay(void *data, const void *message, Size size)
 {
   Collector collector = data;
   unsigned char *place = BatchPlace(&collector->shop.batch, size);
-  BlockHeaderStruct block;
 
   if (place == NULL)
     return ResIO;
   memcpy(place, message, size);
-  if (memcmp(message, BlockMAGIC, BlockMagicSIZE) == 0) {
-    memcpy(&block, message, sizeof block);
-    collector->shop.counts.events += block.count;
-  }
+  collector->shop.counts.events += BlockMessageEvents(message, size);
   BatchCommit(&collector->shop.batch, size);
   return ResOK;
 }
@@ -72,22 +64,22 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
   collector->shop.events = settings->events;
   collector->shop.raw = settings->raw;
   collector->shop.batch.fd = -1;
-  collector->meet.fd = collector->place.memory = collector->place.beside = collector->place.open = collector->handed = -1;
+  collector->meet.fd = collector->maker.memory = collector->maker.beside = collector->handed = -1;
   collector->shop.pack = calloc(1, PackSIZE);
   res = collector->shop.pack == NULL ? ResMEMORY : RendezvousOpen(&collector->meet);
-  if (res == ResOK && getrandom(&collector->place.recording, sizeof collector->place.recording, 0) < 0)
+  if (res == ResOK && getrandom(&collector->maker.recording, sizeof collector->maker.recording, 0) < 0)
     res = ResIO;
-  collector->place.recording |= collector->place.recording == 0;
-  collector->shop.recording = collector->place.recording;
+  collector->maker.recording |= collector->maker.recording == 0;
+  collector->shop.recording = collector->maker.recording;
   if (res == ResOK)
-    res = SelfEventsCreate(&collector->self, collectorSay, collector, collector->place.recording, settings->raw);
+    res = SelfEventsCreate(&collector->self, collectorSay, collector, collector->maker.recording, settings->raw,
+                           settings->events);
   if (res != ResOK) {
     CollectorFree(collector);
     return res;
   }
   if (settings->events != NULL)
-    ChooseSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
-  SelfEventsChoose(collector->self, settings->events);
+    EventChoiceSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
   if (!settings->alone && UnrecordedCreate(&collector->absent) != ResOK)
     collector->absent = NULL;
   (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s:%s", collector->meet.name,
@@ -98,7 +90,7 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
 
 uint64_t CollectorRecording(Collector collector)
 {
-  return collector->place.recording;
+  return collector->maker.recording;
 }
 
 const char *CollectorAddress(Collector collector)
@@ -106,12 +98,12 @@ const char *CollectorAddress(Collector collector)
   return collector->mark + sizeof collectorVARIABLE - 1;
 }
 
-/* collectorWitness -- without a witness there is a recording all the same */
+/* collectorWitness -- watch the family from outside.  Where that cannot be done there is a recording all the same. */
 static void collectorWitness(Collector collector)
 {
   ProcessWatchSettingsStruct settings = {
     .self = collector->settings.watcher ? collector->self : NULL,
-    .interval = collector->settings.sample,
+    .interval = (unsigned)collector->settings.sample,
     .follow = !collector->settings.alone,
     .mark = collector->mark,
     .terminal = collector->settings.watched ? STDERR_FILENO : -1,
@@ -121,7 +113,7 @@ static void collectorWitness(Collector collector)
     collector->watcher = NULL;
 }
 
-/* collectorPaused -- is there nothing to be told yet?  What was paused begins with somebody's first event. */
+/* collectorPaused -- is there no process watch yet?  A paused recording begins with the first event of any process. */
 static Bool collectorPaused(Collector collector)
 {
   if (collector->settings.paused && collector->shop.counts.events > 0 && !collector->stopped) {
@@ -140,20 +132,14 @@ void CollectorAlone(Collector collector)
   collector->watcher = NULL;
 }
 
-/* collectorPrompt -- have the processor soon after it was asked for, in short slices, and before the program, where
- * that is permitted: what is not drained in time is lost.  It needs a fraction of one. */
+/* collectorPrompt -- ask the scheduler to run us soon after we wake, in short slices, and before the program, where
+ * that is permitted: blocks that are not drained in time cost events.  We need a fraction of a processor. */
 static void collectorPrompt(void)
 {
-  struct {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
-  } attributes = {.size = sizeof attributes, .runtime = collectorSlice};
+  struct sched_attr attributes = {.size = sizeof attributes, .sched_runtime = collectorSlice};
 
   (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - collectorNice);
-  attributes.nice = getpriority(PRIO_PROCESS, 0);
+  attributes.sched_nice = getpriority(PRIO_PROCESS, 0);
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
@@ -196,7 +182,7 @@ Res CollectorLog(Collector collector, int fd, const char *path)
 
   AVER(collector->shop.batch.fd < 0);
   BatchOpen(&collector->shop.batch, fd);
-  PlaceOpen(&collector->place, collector->place.recording, path);
+  RegionMakerOpen(&collector->maker, collector->maker.recording, path);
   if (fd < 0) {
     collector->shop.self = collector->self;
     return collectorRobust(collector);
@@ -204,9 +190,9 @@ Res CollectorLog(Collector collector, int fd, const char *path)
   if (fstat(fd, &status) != 0)
     return ResIO;
   /* Another description: what programs do to that is nothing to us. */
-  collector->handed = PlaceAgain(&collector->place, fd, O_WRONLY | O_APPEND);
-  collector->place.device = status.st_dev;
-  collector->place.inode = status.st_ino;
+  collector->handed = FileAgain(fd, O_WRONLY | O_APPEND);
+  collector->maker.device = status.st_dev;
+  collector->maker.inode = status.st_ino;
   if (collector->settings.keep != 0)
     collectorKeep(collector);
   collectorHead(collector);
@@ -215,14 +201,17 @@ Res CollectorLog(Collector collector, int fd, const char *path)
 
 Res CollectorSend(Collector collector, const char *where, const char **reasonReturn)
 {
-  Res res = PlinthOpen(&collector->outlet, where, NULL, reasonReturn);
+  Res res;
 
+  AVER(collector->shop.batch.outlet == NULL && collector->shop.batch.fd < 0);
+  res = PlinthOpen(&collector->outlet, where, NULL, reasonReturn);
   if (res == ResOK)
     collector->shop.batch.outlet = &collector->outlet;
   return res;
 }
 
-/* collectorRefused -- nothing is taken: say so once.  A receiver may take nothing for a moment, while it writes. */
+/* collectorRefused -- neither file nor receiver takes anything: tell the user once.  A receiver may take nothing for a
+ * moment, while it writes. */
 static void collectorRefused(Collector collector)
 {
   Bool sent = collector->shop.batch.fd < 0;
@@ -233,8 +222,10 @@ static void collectorRefused(Collector collector)
   if (collector->complained || (sent && now - collector->since < collectorSlow))
     return;
   if (sent)
-    CollectorTell(collector, "the log cannot be sent: %s; events wait in memory, and -p says what becomes of those that find no room",
-                  PlinthReason(&collector->outlet));
+    CollectorTell(
+        collector,
+        "the log cannot be sent: %s; events wait in memory, and -p says what becomes of those that find no room",
+        PlinthReason(&collector->outlet));
   else
     CollectorTell(collector, "the log cannot be written: %s%s", strerror(collector->shop.batch.reason),
                   collector->drains > 0 ? "; events wait in memory, and those that find no room are discarded" : "");
@@ -260,7 +251,7 @@ Res CollectorWrite(Collector collector)
   return res;
 }
 
-/* collectorFlush -- a process, or somebody for it, wants all that its blocks hold in the log */
+/* collectorFlush -- write all that the blocks of a process hold, if the process, or eventctl, has asked for that */
 static void collectorFlush(Collector collector, Drain drain)
 {
   if ((__atomic_load_n(&drain->header->hand.attention, __ATOMIC_ACQUIRE) & RegionAskFLUSH) == 0)
@@ -272,7 +263,8 @@ static void collectorFlush(Collector collector, Drain drain)
   (void)syscall(SYS_futex, &drain->header->hand.attention, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* collectorKinds -- the list is meant as the process names its kinds, against what it sends now */
+/* collectorKinds -- choose what a process sends: the list has the names that the process gives its kinds, and + and -
+ * change what it sends now */
 static void collectorKinds(Drain drain, LiveRegion live, const char *list)
 {
   const char *names[EventKindMAX];
@@ -286,11 +278,11 @@ static void collectorKinds(Drain drain, LiveRegion live, const char *list)
   for (i = 0; i < EventKindMAX; ++i)
     names[i] = drain->head.types->registry.kind[i];
   TextInit(&error, room, sizeof room);
-  if (NamesMask(&mask, list, names, EventKindMAX, LiveRegionSent(live), "kind", &error) == ResOK)
-    LiveRegionSend(live, mask);
+  if (NamesMask(&mask, list, names, EventKindMAX, LiveRegionKinds(live, FALSE), &error) == ResOK)
+    LiveRegionChoose(live, FALSE, mask);
 }
 
-/* collectorObey -- have a process do what a request says: "kinds LIST", "flush"; what is not understood is not done */
+/* collectorObey -- pass a request on to a process: "kinds LIST" or "flush"; any other is ignored */
 static void collectorObey(Drain drain, const char *request)
 {
   LiveRegionStruct live = {.region = drain->header};
@@ -303,7 +295,7 @@ static void collectorObey(Drain drain, const char *request)
     collectorKinds(drain, &live, request + 6);
 }
 
-/* collectorHear -- what the way out brings back; that it is asked moves on what it keeps, too */
+/* collectorHear -- obey the requests that the outlet brings back.  Asking it also makes it send what it keeps. */
 static void collectorHear(Collector collector)
 {
   char request[256];
@@ -318,13 +310,6 @@ static void collectorHear(Collector collector)
   }
 }
 
-/* collectorFirst -- the header block of the first process is written at once: whoever receives the log calls it after
- * that.  Those of others, which are mostly there for a moment only, can wait. */
-static void collectorFirst(Collector collector, Drain drain)
-{
-  collector->met = DrainHeaderNew(drain) && !drain->muted && DrainGreet(drain);
-}
-
 Count CollectorRound(Collector collector)
 {
   Count taken = 0;
@@ -334,19 +319,23 @@ Count CollectorRound(Collector collector)
   if (collector->told && CollectorWrite(collector) != ResOK)
     return 0;
   for (i = 0; i < collector->drains; ++i) {
-    if (collector->drain[i]->gone != 0)
-      continue; /* what it left is taken at one go */
+    Drain drain = collector->drain[i];
+    if (drain->gone != 0)
+      continue; /* all that it left is taken in one go */
+    /* The header block of the first process is written at once, as receivers name the log after that process.  Those of
+     * others, most of which live for a moment only, can wait. */
     if (!collector->met)
-      collectorFirst(collector, collector->drain[i]);
-    taken += DrainRound(collector->drain[i], DrainFULL);
-    DrainRepeat(collector->drain[i]);
-    collectorFlush(collector, collector->drain[i]);
+      collector->met = DrainHeaderNew(drain) && !drain->muted && DrainGreet(drain);
+    taken += DrainRound(drain, DrainFULL);
+    DrainRepeat(drain);
+    collectorFlush(collector, drain);
   }
   (void)CollectorWrite(collector);
   return taken;
 }
 
-/* collectorShow -- where somebody follows the log, who holds a lock on it, what fills slowly is shown as it is */
+/* collectorShow -- where a reader follows the log, for which it holds a lock on it, write snapshots of the open
+ * blocks */
 static void collectorShow(Collector collector)
 {
   int fd = collector->shop.batch.fd;
@@ -361,7 +350,7 @@ static void collectorShow(Collector collector)
   (void)CollectorWrite(collector);
 }
 
-/* collectorSleeping -- say to all whether, and for what, we want to be woken */
+/* collectorSleeping -- tell all processes whether to wake us, and how many blocks must be full for that */
 static void collectorSleeping(Collector collector, Bool sleeping)
 {
   Index i;
@@ -374,22 +363,22 @@ static void collectorSleeping(Collector collector, Bool sleeping)
 /* collectorWait -- until a datagram is there, or `fd` is readable: TRUE; or so long */
 static Bool collectorWait(Collector collector, int fd, uint64_t ns)
 {
-  struct pollfd polls[2] = {{collector->meet.fd, POLLIN, 0}, {fd, POLLIN, 0}};
+  /* As long as the log cannot be written there is nothing to do, whoever calls. */
+  struct pollfd polls[2] = {{collector->told ? -1 : collector->meet.fd, POLLIN, 0}, {fd, POLLIN, 0}};
   struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
-  return ppoll(polls, fd >= 0 ? 2 : 1, &time, NULL) > 0 && fd >= 0 && polls[1].revents != 0;
+  return ppoll(polls, ARRAY_LENGTH(polls), &time, NULL) > 0 && polls[1].revents != 0;
 }
 
-/* collectorSleep -- nothing is to be done: until somebody wakes us; TRUE: `fd` did */
+/* collectorSleep -- there is nothing to do: sleep until a process wakes us, or so long; TRUE: `fd` is readable */
 static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
 {
   Bool readable;
 
-  /* Where the log cannot be written nothing can be done, whoever calls. */
   if (collector->told)
-    return poll(&(struct pollfd){fd, POLLIN, 0}, fd >= 0, (int)(ns / 1000000)) > 0;
+    return collectorWait(collector, fd, ns);
   collectorSleeping(collector, TRUE);
-  /* Who handed over a block before it could see that. */
+  /* A thread may have handed over a block before it could see that we sleep. */
   readable = CollectorRound(collector) > 0 ? FALSE : collectorWait(collector, fd, ns);
   collectorSleeping(collector, FALSE);
   return readable;
@@ -397,7 +386,7 @@ static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
 
 void CollectorGoesRound(Collector collector)
 {
-  if (PlaceGoesRound(&collector->place) && collector->absent != NULL)
+  if (RegionMakerGoesRound(&collector->maker) && collector->absent != NULL)
     UnrecordedForgive(collector->absent, EventClockMonotonic());
 }
 
@@ -405,6 +394,7 @@ Bool CollectorRun(Collector collector, int fd, uint64_t until)
 {
   Count idle = 0;
 
+  AVER(CollectorCheck(collector));
   for (;;) {
     uint64_t now, due = collectorTend;
     Count taken;
@@ -454,6 +444,7 @@ void CollectorStop(Collector collector)
 {
   Index i;
 
+  AVER(CollectorCheck(collector));
   collector->stopped = TRUE;
   SelfEventsStopped(collector->self);
   CollectorAlone(collector);
@@ -489,24 +480,32 @@ void CollectorFree(Collector collector)
   if (collector->handed >= 0)
     (void)close(collector->handed);
   RendezvousClose(&collector->meet);
-  PlaceClose(&collector->place);
+  RegionMakerClose(&collector->maker);
   if (collector->self != NULL)
     SelfEventsDestroy(collector->self);
   if (collector->absent != NULL)
     UnrecordedDestroy(collector->absent);
   DrainShopFinish(&collector->shop);
-  CollectorImagesFinish(&collector->images);
+  free(collector->images.image);
   free(collector->shop.pack);
   free(collector);
 }
 
 Bool CollectorCheck(Collector collector)
 {
+  Drain first = collector->drains > 0 ? collector->drain[0] : collector->last;
   Index i;
 
-  AVER(collector->drains <= collectorDrainsMAX);
-  AVER(BatchCheck(&collector->shop.batch));
+  if (collector->drains > collectorDrainsMAX || (collector->last != NULL && collector->drains > 0) ||
+      !BatchCheck(&collector->shop.batch) || collector->shop.spares > DrainSPARE)
+    return FALSE;
+  /* What comes behind the first in the kernel's list is in the regions, where programs may have written over it. */
+  if (collector->robust.list.next != NULL &&
+      (void *)collector->robust.list.next !=
+          (first != NULL ? (void *)&first->header->hand.next : &collector->robust.list))
+    return FALSE;
   for (i = 0; i < collector->drains; ++i)
-    AVER(DrainCheck(collector->drain[i]));
+    if (collector->drain[i]->shop != &collector->shop || !DrainCheck(collector->drain[i]))
+      return FALSE;
   return TRUE;
 }

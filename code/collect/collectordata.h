@@ -14,7 +14,7 @@
 #include "base/types.h"
 #include "collect/collector.h"
 #include "collect/drain.h"
-#include "collect/regionfiles.h"
+#include "collect/regionmaker.h"
 #include "collect/rendezvous.h"
 #include "collect/sigbus.h"
 #include "monitor/processwatch.h"
@@ -25,7 +25,7 @@
 #define collectorVARIABLE RegionVARIABLE "=collector="
 
 enum {
-  collectorDrainsMAX = GuardsMAX - 1, /* `last` has one, too; the kernel walks 2048 of a robust list */
+  collectorDrainsMAX = SigbusMAX - 1, /* `last` has one, too; the kernel walks 2048 of a robust list */
   collectorImagesMAX = 64
 };
 
@@ -39,7 +39,7 @@ typedef struct ImageStruct {
 
 typedef struct ImagesStruct {
   Count count;             /* that were ever kept; the newest are there */
-  Image image[collectorImagesMAX];
+  Image image;             /* collectorImagesMAX places, owned; NULL: none was kept */
 } ImagesStruct, *Images;
 
 /* The head of the kernel's list; the nodes are in the regions, hand.next. */
@@ -47,7 +47,7 @@ typedef struct CollectorStruct {
   struct robust_list_head robust; /* first: the kernel has its address */
   CollectorSettingsStruct settings;
   RendezvousSocketStruct meet;
-  PlaceStruct place;
+  RegionMakerStruct maker;
   int handed;                  /* the log, for recorded programs; -1: it is no file */
   char mark[sizeof collectorVARIABLE + RendezvousNameMAX + 1 + RegionTokenMAX]; /* collectorVARIABLE and our address */
   Count drains;
@@ -55,17 +55,17 @@ typedef struct CollectorStruct {
   Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
   Drain stays;                 /* of one whose region stays, because the log could not be written; NULL */
   Count stayed;                /* regions of which that is so */
-  uint64_t tended;             /* when it was last looked who lives */
-  Count dead;                  /* processes of which it is known that they have ended, and no more was done */
+  uint64_t tended;             /* when the collector looked last which processes live; monotonic ns */
+  Count dead;                  /* processes that are known to have ended, and are not buried yet */
   Bool stopped;
   Bool met;                    /* the header block of a process is in the log */
-  Bool refused;                /* it has been told that there are too many processes */
+  Bool refused;                /* a message has said that there are too many processes */
   int reason;                  /* errno of the first failure at the end; 0 */
   uint64_t untold;             /* events that are lost, and the log does not say so, or that a block is cut off */
-  Bool told;                   /* that the log cannot be written, */
-  uint64_t since;              /* ns, monotonic: since when, */
-  Bool complained;             /* and whether that was said */
-  Bool crowded;                /* that it cannot be kept small */
+  Bool told;                   /* the log could not be written at the last try, */
+  uint64_t since;              /* ns, monotonic: since then, */
+  Bool complained;             /* and a message has said so */
+  Bool crowded;                /* a message has said that the log cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
   ImagesStruct images;
   SelfEvents self;               /* our own stream; NULL: no memory */
@@ -78,15 +78,13 @@ typedef struct CollectorStruct {
 /* CollectorLink -- the kernel's list anew.  As a whole: what is in the regions may have been changed. */
 extern void CollectorLink(Collector collector);
 
-/* CollectorImagesFinish -- forget which files processes ran */
-extern void CollectorImagesFinish(Images images);
-
-/* CollectorReceive -- the datagrams that are there, not more than can have been there at one time: anybody may send
- * more without an end.  Who asks for a region gets one. */
+/* CollectorReceive -- handle the datagrams that are there, no more than the queue holds: any process may send more
+ * without end.  A process that asks for a region gets one. */
 extern void CollectorReceive(Collector collector);
 
-/* CollectorBury -- finish those that have ended; ResIO: one of them cannot be written
- * look  find out who that is, and let the log know of the others; else only of who it is known */
+/* CollectorBury -- finish the processes that have ended; ResIO: not all that they left can be written
+ * look  find out which have ended, and write header blocks that are due of the others; else only those that are known
+ *       to have ended */
 extern Res CollectorBury(Collector collector, Bool look);
 
 /* CollectorReach -- whatever happens to us, the regions say how long the log is now */
@@ -95,18 +93,19 @@ extern void CollectorReach(Collector collector);
 /* CollectorRelease -- the region that was kept is not needed any more */
 extern void CollectorRelease(Collector collector);
 
-/* CollectorGoesRound -- if some of the family have said that the collector stands still, remove their notice, and do not take
- * those for unrecorded who recorded themselves because of it.  collect/regionfiles.h, monitor/unrecorded.h */
+/* CollectorGoesRound -- remove the notice that the collector stands still, if a process of the family has left one, and
+ * do not take the processes for unrecorded that recorded themselves because of it.  collect/regionmaker.h,
+ * monitor/unrecorded.h */
 extern void CollectorGoesRound(Collector collector);
 
 /* CollectorRound -- once through all regions; how many blocks that was */
 extern Count CollectorRound(Collector collector);
 
-/* CollectorWrite -- write the batch to the log.  The user is told when that begins to fail, and not again before a write
- * has succeeded. */
+/* CollectorWrite -- write the batch to the log.  The user is told when that begins to fail, and not again before a
+ * write has succeeded. */
 extern Res CollectorWrite(Collector collector);
 
-/* CollectorAlone -- nothing more is witnessed */
+/* CollectorAlone -- end the watch over the family */
 extern void CollectorAlone(Collector collector);
 
 /* CollectorTell -- a line for the user */

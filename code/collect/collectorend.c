@@ -3,16 +3,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/text.h"
 #include "collect/collectordata.h"
+#include "monitor/procfs.h"
 #include "plinth/clock.h"
 
 enum {
@@ -22,7 +21,8 @@ enum {
   collectorWAIT = 2000 /* ms without any progress at the receiver */
 };
 
-/* collectorPart -- say what became of a process, and do no more for it */
+/* collectorPart -- tell the user, and count, what became of a process, and take it out of the collector; the caller
+ * closes the drain */
 static Drain collectorPart(Collector collector, Index i)
 {
   Drain drain = collector->drain[i];
@@ -30,6 +30,7 @@ static Drain collectorPart(Collector collector, Index i)
   uint32_t overwritten = __atomic_load_n(&drain->header->pool.overwritten, __ATOMIC_RELAXED);
   uint64_t lost;
 
+  AVER(i < collector->drains);
   if (stopped != 0)
     CollectorTell(collector, "%ld (%s): recording stopped after %.3f s, because no block was free", (long)drain->pid,
                   drain->program, (double)stopped * 1e-9);
@@ -38,29 +39,43 @@ static Drain collectorPart(Collector collector, Index i)
                   (long)drain->pid, drain->program, (unsigned long)overwritten,
                   overwritten == 1 ? " was" : "s were");
   if (drain->spoiled != 0)
-    CollectorTell(collector, "%ld (%s): %zu block%s in shared memory %s written over by the program; %llu event%s lost",
+    CollectorTell(collector,
+                  "%ld (%s): %zu block%s in shared memory %s written over or cut off by the program; %llu event%s lost",
                   (long)drain->pid, drain->program, drain->spoiled, TextPlural(drain->spoiled),
                   drain->spoiled == 1 ? "was" : "were", (unsigned long long)drain->spoiledEvents,
                   drain->spoiledEvents == 1 ? " is" : "s are");
   if (RegionMiscounts(drain->header))
-    CollectorTell(collector, "%ld (%s): how many events it lost is not known: the program has written over that count, which cannot be",
-                  (long)drain->pid, drain->program);
-  /* What a process that is let go has away may still come. */
+    CollectorTell(
+        collector,
+        "%ld (%s): how many events it lost is not known: the program has written over that count, which cannot be",
+        (long)drain->pid, drain->program);
+  /* Events that a process which goes on has in private memory (`away`) may still arrive. */
   lost = RegionCollected(drain->header) ? RegionLost(drain->header)
                                         : CountAdd(0, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED));
   collector->shop.counts.discarded = CountAdd(collector->shop.counts.discarded, lost);
-  if (!DrainHeaded(drain) && lost > 0)
+  if (!drain->muted && drain->head.types == NULL) /* no header block of the process says so */
     (void)SelfEventsLost(collector->self, lost);
   collector->drain[i] = collector->drain[--collector->drains];
   CollectorLink(collector);
   return drain;
 }
 
-/* collectorClosed -- a process has ended, and all of it is in the log.  Its region goes, unless there is no other: by what is
- * there readers know that we were killed, and that the log was not cut, if its end is not there. */
+/* collectorLast -- the region that is kept is that of `next`, or none, from here on: the one before it is removed */
+static void collectorLast(Collector collector, Drain next)
+{
+  Drain last = collector->last;
+
+  collector->last = next;
+  CollectorLink(collector);
+  if (last != NULL)
+    DrainWithdraw(last);
+}
+
+/* collectorClosed -- a process has ended, and all of it is in the log.  Its region goes, unless there is no other: by
+ * what is there readers know that we were killed, and that the log was not cut, if its end is not there. */
 static void collectorClosed(Collector collector, Index i)
 {
-  Drain drain, last = collector->last;
+  Drain drain;
 
   CollectorReach(collector);
   drain = collectorPart(collector, i);
@@ -69,10 +84,7 @@ static void collectorClosed(Collector collector, Index i)
     return;
   }
   DrainKeep(drain);
-  collector->last = drain;
-  CollectorLink(collector);
-  if (last != NULL)
-    DrainWithdraw(last);
+  collectorLast(collector, drain);
 }
 
 void CollectorReach(Collector collector)
@@ -88,13 +100,8 @@ void CollectorReach(Collector collector)
 
 void CollectorRelease(Collector collector)
 {
-  Drain last = collector->last;
-
   CollectorReach(collector);
-  collector->last = NULL;
-  CollectorLink(collector);
-  if (last != NULL)
-    DrainWithdraw(last);
+  collectorLast(collector, NULL);
 }
 
 /* collectorStays -- what a dead process has left cannot be written */
@@ -117,8 +124,8 @@ static void collectorStays(Collector collector, Drain drain)
                 events == 1 ? "is" : "are");
 }
 
-/* collectorTakeAll -- what the dead have left goes into the log, and then what is said of them at the end; ResIO: not of all.
- * Two writes for all of them: who ends is mostly one of many that live for a moment. */
+/* collectorTakeAll -- what the dead have left goes into the log, and then what is said of them at the end; ResIO: not
+ * of all.  Two writes for all of them: who ends is mostly one of many that live for a moment. */
 static Res collectorTakeAll(Collector collector)
 {
   Batch batch = &collector->shop.batch;
@@ -149,7 +156,7 @@ Res CollectorBury(Collector collector, Bool look)
   collector->dead = 0;
   res = collectorTakeAll(collector);
   for (i = collector->drains; i-- > 0; )
-    if (DrainParted(collector->drain[i]))
+    if (collector->drain[i]->parted && collector->shop.batch.used == 0)
       collectorClosed(collector, i);
   return res;
 }
@@ -182,29 +189,18 @@ void CollectorCount(CollectorCounts its, Collector collector)
   }
 }
 
-/* collectorArrive -- wait until all has arrived where it is sent, as long as some does; returns how many messages are left */
-static Count collectorArrive(Plinth outlet)
-{
-  Count left = PlinthWait(outlet, collectorWAIT), before;
-
-  do {
-    before = left;
-    left = left > 0 ? PlinthWait(outlet, collectorWAIT) : 0;
-  } while (left < before && left > 0);
-  return left;
-}
-
 /* collectorFinish -- wait until the receiver has acknowledged what the way out keeps; tell the user what it has not */
 static void collectorFinish(Collector collector)
 {
   Batch batch = &collector->shop.batch;
   Plinth outlet = batch->outlet;
   unsigned long long events;
-  Count left;
+  Count left, before = SIZE_MAX;
 
   if (outlet == NULL)
     return;
-  left = collectorArrive(outlet);
+  while ((left = PlinthWait(outlet, collectorWAIT)) > 0 && left < before) /* as long as some arrive */
+    before = left;
   events = batch->skipped + PlinthLeft(outlet, BlockMessageEvents);
   if (left == 0 && events == 0)
     return;
@@ -218,7 +214,7 @@ static void collectorFinish(Collector collector)
                   events == 1 ? "it" : "them");
 }
 
-/* collectorFails -- the log could not be written: keep the reason, unless an earlier failure has left one */
+/* collectorFails -- the log could not be written: keep the reason of the first failure */
 static Res collectorFails(Collector collector)
 {
   if (collector->reason == 0)
@@ -229,19 +225,15 @@ static Res collectorFails(Collector collector)
 /* collectorClosing -- fill a region that has no slots: its header block is the one that closes the recording */
 static Res collectorClosing(Collector collector, int fd)
 {
-  Place place = &collector->place;
+  RegionMaker maker = &collector->maker;
   Size length;
   const void *text = SelfEventsClosing(&length, collector->self);
   static RegionHeaderStruct header;
 
-  header = (RegionHeaderStruct){.order = BlockORDER, .major = BlockMAJOR, .pid = (uint32_t)getpid()};
-  memcpy(header.magic, RegionMAGIC, BlockMagicSIZE);
-  header.identity = SelfEventsIdentity(collector->self);
-  header.recording = place->recording;
-  header.device = place->device;
-  header.inode = place->inode;
-  if (strlen(place->log) < sizeof header.log)
-    (void)strcpy(header.log, place->log);
+  memset(&header, 0, sizeof header);
+  RegionBegin(&header, (uint32_t)getpid(), 0, SelfEventsIdentity(collector->self), maker->recording, maker->log);
+  header.device = maker->device;
+  header.inode = maker->inode;
   header.hand.collector = (uint32_t)gettid() | RegionCollectorDIED;
   header.pool.reached = BatchReached(&collector->shop.batch);
   header.text.generation = 2;
@@ -252,32 +244,34 @@ static Res collectorClosing(Collector collector, int fd)
              ? ResOK : ResIO;
 }
 
-/* collectorLeaves -- the closing header block stays in memory, as what a process has left does, for eventrec --clean; ResIO: there is
- * no room for it, either, or the log is no file */
+/* collectorLeaves -- the closing header block stays in memory, as what a process has left does, for eventrec --clean;
+ * ResIO: there is no room for it, either, or the log is no file */
 static Res collectorLeaves(Collector collector)
 {
-  Place place = &collector->place;
+  RegionMaker maker = &collector->maker;
   char path[RegionPathMAX];
-  PlaceFileStruct file;
+  MadeRegionStruct file;
   struct stat status;
   Res res;
 
-  if (place->log[0] == '\0' || fstat(collector->shop.batch.fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-      PlaceMake(&file, path, place, getpid(), RegionSize(0)) != ResOK)
+  if (maker->log[0] == '\0' || fstat(collector->shop.batch.fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+      RegionMakerMake(&file, path, maker, getpid(), RegionSize(0)) != ResOK)
     return ResIO;
   res = path[0] != '\0' ? collectorClosing(collector, file.fd) : ResIO;
   if (res != ResOK)
-    PlaceRemove(&file);
-  PlaceDrop(&file);
+    MadeRegionRemove(&file);
+  MadeRegionDrop(&file);
   collector->stayed += res == ResOK;
   return res;
 }
 
-/* collectorLastWords -- the log could not take all: it is to say that the recording is over, and how many events nobody else can tell
- * of.  What it cannot take of that, either, stays in memory, from which readers and eventrec --clean have it: where a region
- * stays, that has the count, and else one is made for the closing header block.  Before that our own soft limit on file sizes
- * is raised to the hard one for that one message: another process may have written the log beyond the soft limit.  What then
- * is in no place is for our owner to say. */
+/* collectorLastWords -- the log could not take all: it is to say that the recording is over, and how many events nobody
+ * else can tell
+ * of.  What it cannot take of that, either, stays in memory, from which readers and eventrec --clean have it: where a
+ *      region
+ * stays, that has the count, and else one is made for the closing header block.  Before that our own soft limit on file
+ * sizes is raised to the hard one for that one message: another process may have written the log beyond the soft limit.
+ * What then is in no place is for our owner to say. */
 static void collectorLastWords(Collector collector)
 {
   Batch batch = &collector->shop.batch;
@@ -300,8 +294,8 @@ static void collectorLastWords(Collector collector)
     collector->untold += SelfEventsLost(self, 0) + SelfEventsDiscarded(self);
 }
 
-/* collectorClose -- the recording is over, which the log says, if it can take that, and be it the second time; else the last
- * words */
+/* collectorClose -- the recording is over, which the log says, if it can take that, and be it the second time; else the
+ * last words */
 static Res collectorClose(Collector collector)
 {
   unsigned tries;
@@ -343,15 +337,11 @@ void CollectorUnseen(Collector collector, const char *program, const char *reaso
     EVENT_US(ProgramUnseen, (unsigned)processes, line);
 }
 
-/* collectorEnded -- a process has ended: what it left goes into the log, or stays where it is */
-static Res collectorEnded(Collector collector, Index i)
+/* collectorStayed -- what a process that has ended left could not be written, and stays where it is */
+static void collectorStayed(Collector collector, Index i)
 {
   Drain drain;
 
-  if (DrainFinish(collector->drain[i]) == ResOK) {
-    collectorClosed(collector, i);
-    return ResOK;
-  }
   (void)collectorFails(collector);
   collectorStays(collector, collector->drain[i]);
   drain = collectorPart(collector, i);
@@ -360,25 +350,35 @@ static Res collectorEnded(Collector collector, Index i)
     collector->stays = drain;
   else
     DrainClose(drain);
-  return ResIO;
 }
 
-/* collectorLetGo -- the log says that the recording is over, or cannot, so nobody asks any more whether we were killed.  Who
- * runs still goes on by himself; *runningReturn: how many those are. */
-static Res collectorLetGo(Collector collector, Count *runningReturn)
+/* collectorBuryAll -- what those that have ended left goes into the log, or stays where it is: ResIO */
+static Res collectorBuryAll(Collector collector)
 {
   Res res = ResOK;
   Index i;
 
-  *runningReturn = 0;
+  if (collector->drains > 0) /* else what waits in the batch is written along with the closing header block */
+    (void)CollectorBury(collector, TRUE);
   for (i = collector->drains; i-- > 0; )
-    if (!DrainIsDead(collector->drain[i])) {
-      DrainLetGo(collector->drain[i]);
-      DrainClose(collectorPart(collector, i));
-      ++*runningReturn;
-    } else if (collectorEnded(collector, i) != ResOK) {
+    if (collector->drain[i]->gone != 0) {
+      collectorStayed(collector, i);
       res = ResIO;
     }
+  return res;
+}
+
+/* collectorLetGo -- the log says that the recording is over, or cannot, so nobody asks any more whether we were killed.
+ * Processes that still run go on by themselves; *runningReturn is how many those are. */
+static Res collectorLetGo(Collector collector, Count *runningReturn)
+{
+  Res res = collectorBuryAll(collector);
+
+  *runningReturn = collector->drains;
+  while (collector->drains > 0) {
+    DrainLetGo(collector->drain[0]);
+    DrainClose(collectorPart(collector, 0));
+  }
   CollectorRelease(collector);
   if (collector->stays != NULL)
     DrainClose(collector->stays);
@@ -386,7 +386,8 @@ static Res collectorLetGo(Collector collector, Count *runningReturn)
   return res;
 }
 
-/* collectorHeld -- does a process that is no more have its lock yet?  Who looked at its memory when it ended gives that back. */
+/* collectorHeld -- has a process ended whose lock is still held?  A reader of its memory, which held it when the
+ * process ended, gives it back soon. */
 static Bool collectorHeld(Collector collector)
 {
   Index i;
@@ -399,13 +400,48 @@ static Bool collectorHeld(Collector collector)
   return FALSE;
 }
 
+/* A process that was forked in the last moment and has not run yet has not asked for a region; but it has a page of its
+ * parent's mapped, whose name shows the recording.  design/collector.md .tree.newborn */
+typedef struct NewbornsStruct {
+  Collector collector;
+  char mapped[24];         /* in the names of all regions of the recording; format/region.h */
+  Count count;
+} NewbornsStruct, *Newborns;
+
+/* newbornsLook -- count a process of the family, if it is one */
+static void newbornsLook(void *data, pid_t pid)
+{
+  Newborns newborns = data;
+  ssize_t read;
+  Index i;
+
+  for (i = 0; i < newborns->collector->drains; ++i)
+    if (newborns->collector->drain[i]->pid == pid)
+      return;
+  newborns->count += ProcHolds(&read, AT_FDCWD, pid, "maps", newborns->mapped, SIZE_MAX);
+}
+
+/* collectorNewborns -- how many processes of the family live, and will write to the log, but have not asked for a
+ * region */
+static Count collectorNewborns(Collector collector)
+{
+  NewbornsStruct newborns = {.collector = collector};
+
+  (void)snprintf(newborns.mapped, sizeof newborns.mapped, "-%016llx-", (unsigned long long)collector->maker.recording);
+  if (collector->watcher != NULL && !collector->settings.alone)
+    ProcessWatchMembers(collector->watcher, newbornsLook, &newborns);
+  return newborns.count;
+}
+
 Res CollectorEnd(Collector collector, Count *runningReturn)
 {
   static const struct timespec moment = {0, 2000000};
+  Count newborns;
   unsigned tries;
-  Res res = ResOK;
+  Res res;
   Index i;
 
+  AVER(CollectorCheck(collector));
   collector->shop.batch.patient = TRUE;
   /* A process that has just ended may hold its lock for a moment yet; and one that is being read, too. */
   for (tries = 0; tries < collectorDying || (tries < collectorDEAD && collectorHeld(collector)); ++tries) {
@@ -418,21 +454,21 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
       break;
     (void)nanosleep(&moment, NULL);
   }
+  newborns = collectorNewborns(collector);
   CollectorAlone(collector);
   CollectorGoesRound(collector);
   collectorAbsent(collector);
   if (collector->settings.last != NULL)
     collector->settings.last(collector->settings.data);
-  for (i = collector->drains; i-- > 0; )
-    if (!DrainIsDead(collector->drain[i]))
-      DrainLeave(collector->drain[i]);
-    else if (collectorEnded(collector, i) != ResOK)
-      res = ResIO;
+  res = collectorBuryAll(collector);
+  for (i = 0; i < collector->drains; ++i)
+    DrainLeave(collector->drain[i]);
   CollectorGoesRound(collector);
   if (collectorClose(collector) != ResOK)
     res = ResIO;
   if (collectorLetGo(collector, runningReturn) != ResOK)
     res = ResIO;
+  *runningReturn += newborns;
   collectorFinish(collector);
   errno = collector->reason != 0 ? collector->reason : EIO;
   return res;

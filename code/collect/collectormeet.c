@@ -3,15 +3,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "collect/collectordata.h"
 #include "monitor/procfs.h"
 #include "plinth/clock.h"
@@ -65,34 +64,24 @@ void CollectorTell(Collector collector, const char *format, ...)
  * What a process says is believed of that process alone: what is remembered for others is what the system has said, and
  * only if it is the file that is there under the name.  (Of a script it is not.)  design/collector.md .meet.program */
 
-static Bool imageSame(Image image, const struct stat *status)
-{
-  return image->device == status->st_dev && image->inode == status->st_ino &&
-         image->changed.tv_sec == status->st_ctim.tv_sec && image->changed.tv_nsec == status->st_ctim.tv_nsec;
-}
-
 /* imageKnown -- what is remembered of a name; NULL: nothing */
 static Image imageKnown(Images images, const char *called)
 {
   Index i;
 
-  for (i = 0; i < collectorImagesMAX && images->image[i] != NULL; ++i)
-    if (strcmp(images->image[i]->called, called) == 0)
-      return images->image[i];
+  for (i = 0; i < images->count && i < collectorImagesMAX; ++i)
+    if (strcmp(images->image[i].called, called) == 0)
+      return &images->image[i];
   return NULL;
 }
 
 /* imageKeep -- remember it, in the place of what was known of the name, or else of the oldest */
 static void imageKeep(Images images, Image image, const char *called, const char *program, const struct stat *status)
 {
-  Image *place = &images->image[images->count % collectorImagesMAX];
-
-  if (image == NULL && *place == NULL && (*place = malloc(sizeof **place)) == NULL)
+  if (images->image == NULL && (images->image = calloc(collectorImagesMAX, sizeof *images->image)) == NULL)
     return;
-  if (image == NULL) {
-    image = *place;
-    ++images->count;
-  }
+  if (image == NULL)
+    image = &images->image[images->count++ % collectorImagesMAX];
   (void)strcpy(image->called, called);
   (void)strcpy(image->program, program);
   image->device = status->st_dev;
@@ -118,7 +107,8 @@ static Bool imageFind(Images images, pid_t pid, char program[RegionPathMAX])
   char path[RegionPathMAX];
   struct stat status, its;
 
-  if (image != NULL && stat(program, &status) == 0 && imageSame(image, &status)) {
+  if (image != NULL && stat(program, &status) == 0 && image->device == status.st_dev && image->inode == status.st_ino &&
+      image->changed.tv_sec == status.st_ctim.tv_sec && image->changed.tv_nsec == status.st_ctim.tv_nsec) {
     (void)strcpy(program, image->program);
     return TRUE;
   }
@@ -130,23 +120,7 @@ static Bool imageFind(Images images, pid_t pid, char program[RegionPathMAX])
   return TRUE;
 }
 
-void CollectorImagesFinish(Images images)
-{
-  Index i;
-
-  for (i = 0; i < collectorImagesMAX; ++i)
-    free(images->image[i]);
-}
-
-/* ---- Who comes ---- */
-
-/* collectorLast -- the last part of a path */
-static const char *collectorLast(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-
-  return slash != NULL ? slash + 1 : path;
-}
+/* ---- Requests and notes ---- */
 
 /* collectorCalled -- is that its name, as the system has it?  A link's name (sh), or a script's, is in no path.  Looked
  * at before its program: if that is another one by now, so was the name. */
@@ -163,13 +137,13 @@ static Bool collectorCalled(Drain drain, const char *wanted)
     ProcDrop(&proc, &fd);
     ProcFinish(&proc);
   }
-  if (length < 2 || strcmp(collectorLast(program), collectorLast(drain->program)) != 0)
+  if (length < 2 || strcmp(basename(program), basename(drain->program)) != 0)
     return FALSE;
   --length; /* a newline comes after it */
   return strncmp(wanted, name, length) == 0 && (wanted[length] == '\0' || length == collectorCommMAX);
 }
 
-/* collectorWanted -- does the user want to know of this process? */
+/* collectorWanted -- does --process choose this process? */
 static Bool collectorWanted(Collector collector, Drain drain)
 {
   const char *wanted = collector->settings.process;
@@ -181,7 +155,7 @@ static Bool collectorWanted(Collector collector, Drain drain)
   if (strcmp(wanted, number) == 0)
     return TRUE;
   (void)snprintf(number, sizeof number, "%lu", (unsigned long)drain->header->pid);
-  return strcmp(wanted, number) == 0 || strcmp(wanted, collectorLast(drain->program)) == 0 ||
+  return strcmp(wanted, number) == 0 || strcmp(wanted, basename(drain->program)) == 0 ||
          collectorCalled(drain, wanted);
 }
 
@@ -218,22 +192,6 @@ static Bool collectorRoom(Collector collector, pid_t pid, Bool *buriedReturn)
   return FALSE;
 }
 
-/* collectorAdd, collectorDrop -- one more; not the newest any more.  Before the process has the region: the kernel is to
- * tell it of our death from then on. */
-static void collectorAdd(Collector collector, Drain drain)
-{
-  collector->drain[collector->drains++] = drain;
-  CollectorLink(collector);
-}
-
-static void collectorDrop(Collector collector)
-{
-  Drain drain = collector->drain[--collector->drains];
-
-  CollectorLink(collector);
-  DrainWithdraw(drain);
-}
-
 /* collectorGrant -- deliver the answer, with the log, if it is a file */
 static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain drain, int locked)
 {
@@ -242,7 +200,7 @@ static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain 
 
   fds[RegionGrantLOCKED] = locked;
   /* Not ours: when the process has ended we have the lock, and children of fork keep what they map. */
-  fds[RegionGrantCONTROL] = PlaceAgain(&collector->place, drain->file.fd, O_RDWR);
+  fds[RegionGrantCONTROL] = FileAgain(drain->file.fd, O_RDWR);
   fds[RegionGrantLOG] = collector->handed;
   if (fds[RegionGrantCONTROL] < 0)
     return ResIO;
@@ -251,22 +209,12 @@ static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain 
   return res;
 }
 
-/* collectorLook -- who has ended?  Whoever asks for a region may have waited for that: by no event of its own may those
- * still live, whenever they are buried. */
-static void collectorLook(Collector collector)
-{
-  Index i;
-
-  collector->dead = 0;
-  for (i = 0; i < collector->drains; ++i)
-    collector->dead += DrainIsDead(collector->drain[i]);
-}
-
 /* collectorMake -- make a region for a process, and give it to that */
 static void collectorMake(Collector collector, RendezvousMessage message, Bool *buriedReturn)
 {
-  /* Whoever gets no region is to believe that, too. */
-  RegionGrantStruct grant = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .recording = collector->place.recording};
+  /* A process that gets no region must be able to believe that answer, too. */
+  RegionGrantStruct grant = {
+    .magic = RegionMAGIC, .version = RegionMeetVERSION, .recording = collector->maker.recording};
   const char *program = message->request.called != 0 ? message->request.program : "";
   uint32_t tid = (uint32_t)syscall(SYS_gettid);
   int locked = -1;
@@ -274,16 +222,21 @@ static void collectorMake(Collector collector, RendezvousMessage message, Bool *
 
   (void)strcpy(grant.program, program);
   if (!collectorRoom(collector, message->pid, buriedReturn) ||
-      DrainMake(&drain, &collector->shop, &collector->place, message, tid, &grant, &locked) != ResOK) {
+      DrainMake(&drain, &collector->shop, &collector->maker, message, tid, &grant, &locked) != ResOK) {
     grant.slots = 0;
     (void)RendezvousAnswer(message->fd, &grant, NULL, 0);
   } else {
     grant.quiet = collector->stopped || !collectorWanted(collector, drain);
     if (grant.quiet)
       DrainMute(drain);
-    collectorAdd(collector, drain);
+    /* Before the process has the region: the kernel is to tell it of our death from then on. */
+    AVER(collector->drains < collectorDrainsMAX);
+    collector->drain[collector->drains++] = drain;
+    CollectorLink(collector);
     if (collectorGrant(collector, message->fd, &grant, drain, locked) != ResOK) {
-      collectorDrop(collector);
+      --collector->drains;
+      CollectorLink(collector);
+      DrainWithdraw(drain);
     } else {
       if (collector->last != NULL)
         CollectorRelease(collector);
@@ -295,10 +248,16 @@ static void collectorMake(Collector collector, RendezvousMessage message, Bool *
     (void)close(locked);
 }
 
-/* collectorTake -- a process wants a region, or did want one: who waits no longer records itself */
+/* collectorTake -- a process asks for a region.  One that no longer waits for the answer records itself. */
 static void collectorTake(Collector collector, RendezvousMessage message, Bool *buriedReturn)
 {
-  collectorLook(collector);
+  Index i;
+
+  /* Who has ended?  Whoever asks for a region may have waited for that: the end of those is not later than any of its
+   * events, whenever they are buried. */
+  collector->dead = 0;
+  for (i = 0; i < collector->drains; ++i)
+    collector->dead += DrainIsDead(collector->drain[i]);
   if (message->request.called != 0)
     message->request.called = imageFind(&collector->images, message->pid, message->request.program);
   if (collector->settings.loaded != NULL)
@@ -348,14 +307,16 @@ static void collectorBefore(Collector collector, RendezvousMessage message)
       (void)strcpy(program, collector->drain[i]->program);
   if (program[0] == '\0' && !imageFind(&collector->images, message->pid, program))
     (void)strcpy(program, "a program");
-  (void)snprintf(reason, sizeof reason, "it has malloc or operator new of %s, which comes before libpawprint.so: only calls that "
-                 "it passes on are seen", message->request.program);
+  (void)snprintf(reason, sizeof reason,
+                 "it has malloc or operator new of %s, which comes before libpawprint.so: only calls that it passes on "
+                 "are seen",
+                 message->request.program);
   CollectorTell(collector, "not seen: %s: %s", program, reason);
   CollectorUnseen(collector, program, reason, 1);
 }
 
-/* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is absolute:
- * for another we do not know the folder in which the path begins. */
+/* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is
+ * absolute: for another we do not know the folder in which the path begins. */
 static void collectorNote(Collector collector, RendezvousMessage message)
 {
   RegionMeet note = &message->request;
@@ -385,7 +346,7 @@ void CollectorReceive(Collector collector)
     if (kind == RendezvousPROCESS) {
       collectorTake(collector, &message, &buried);
       RendezvousDrop(message.fd);
-    } else if (kind == MeetNOTE) {
+    } else if (kind == RendezvousNOTE) {
       collectorNote(collector, &message);
     }
   }

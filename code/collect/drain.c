@@ -4,14 +4,9 @@
  */
 #include "collect/drain.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -21,6 +16,7 @@
 #include "base/aver.h"
 #include "collect/sigbus.h"
 #include "plinth/clock.h"
+#include "plinth/rawsyscall.h"
 
 enum {
   drainHeaderEvery = 4 << 20, /* bytes between two header blocks */
@@ -31,30 +27,22 @@ enum {
 };
 
 /* drainFill -- all of the region's header that is known: what the process may rely on, and others find it by */
-static void drainFill(Drain drain, Place place, RendezvousMessage message, uint32_t tid)
+static void drainFill(Drain drain, RegionMaker maker, RendezvousMessage message, uint32_t tid)
 {
   RegionHeader header = drain->header;
 
-  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
-  header->order = BlockORDER;
-  header->major = BlockMAJOR;
-  header->pid = message->request.pid;
-  header->slots = (uint32_t)drain->slots;
-  header->identity = drain->identity;
-  header->recording = place->recording;
+  RegionBegin(header, message->request.pid, drain->slots, drain->identity, maker->recording, maker->log);
   header->policy = drain->policy;
   header->limit = message->request.limit; /* the process's own: but it is asked for before that has the region */
-  header->device = place->device;
-  header->inode = place->inode;
-  if (strlen(place->log) < sizeof header->log)
-    (void)strcpy(header->log, place->log);
+  header->device = maker->device;
+  header->inode = maker->inode;
   __atomic_store_n(&header->hand.collector, tid, __ATOMIC_SEQ_CST);
 }
 
 /* drainFile -- the file, and another description of it, locked */
-static Res drainFile(Drain drain, Place place, RendezvousMessage message, RegionGrant grant, int *lockedReturn)
+static Res drainFile(Drain drain, RegionMaker maker, RendezvousMessage message, RegionGrant grant, int *lockedReturn)
 {
-  Res res = PlaceMake(&drain->file, grant->path, place, message->pid, drain->size);
+  Res res = RegionMakerMake(&drain->file, grant->path, maker, message->pid, drain->size);
 
   if (res != ResOK)
     return res;
@@ -69,15 +57,15 @@ static Res drainFile(Drain drain, Place place, RendezvousMessage message, Region
 static Count drainSlots(Count wanted)
 {
   Count slots = wanted < RegionSlotsMAX ? wanted : RegionSlotsMAX;
-  struct rlimit limit;
+  uint64_t limit = RawLimit(RLIMIT_FSIZE);
 
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < RegionSize(slots))
-    slots = limit.rlim_cur < RegionFIRST ? 0 : (Count)(limit.rlim_cur - RegionFIRST) / RegionSlotSIZE;
+  if (limit < RegionSize(slots))
+    slots = limit < RegionFIRST ? 0 : (Count)(limit - RegionFIRST) / RegionSlotSIZE;
   return slots >= drainSlotsMIN ? slots : 0;
 }
 
-/* drainNew -- a fresh one, or one that was used before; NULL without memory.  Most of it is about slots that are never used:
- * of pages that are not touched nothing is there. */
+/* drainNew -- a fresh one, or one that was used before; NULL without memory.  Most of it is about slots that are never
+ * used: of pages that are not touched nothing is there. */
 static Drain drainNew(DrainShop shop)
 {
   Drain drain;
@@ -109,8 +97,8 @@ void DrainShopFinish(DrainShop shop)
     (void)munmap(shop->spare[--shop->spares], sizeof(DrainStruct));
 }
 
-Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, RendezvousMessage message, uint32_t tid, RegionGrant grant,
-              int *lockedReturn)
+Res DrainMake(Drain *drainReturn, DrainShop shop, RegionMaker maker, RendezvousMessage message, uint32_t tid,
+              RegionGrant grant, int *lockedReturn)
 {
   Drain drain = drainNew(shop);
   Res res;
@@ -127,23 +115,23 @@ Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, RendezvousMessage
   drain->size = RegionSize(drain->slots);
   drain->owed = TRUE;
   memcpy(drain->program, message->request.program, sizeof drain->program);
-  res = drain->slots == 0 || drain->policy > RegionPolicyOVERWRITE ? ResPARAM
-                                                                   : drainFile(drain, place, message, grant, lockedReturn);
+  res = ResPARAM;
+  if (drain->slots > 0 && drain->policy <= RegionPolicyOVERWRITE)
+    res = drainFile(drain, maker, message, grant, lockedReturn);
   if (res != ResOK) {
     DrainWithdraw(drain);
     return res;
   }
-  drainFill(drain, place, message, tid);
-  memcpy(grant->magic, RegionMAGIC, BlockMagicSIZE);
-  grant->version = RegionMeetVERSION;
+  drainFill(drain, maker, message, tid);
   grant->slots = (uint32_t)drain->slots;
+  AVER(DrainCheck(drain));
   *drainReturn = drain;
   return ResOK;
 }
 
 void DrainWithdraw(Drain drain)
 {
-  PlaceRemove(&drain->file);
+  MadeRegionRemove(&drain->file);
   DrainClose(drain);
 }
 
@@ -153,7 +141,7 @@ void DrainClose(Drain drain)
     BatchForget(&drain->shop->batch, drain->header);
     SigbusUnmap(drain->header, drain->size);
   }
-  PlaceDrop(&drain->file);
+  MadeRegionDrop(&drain->file);
   DrainHeaderForget(&drain->head, &drain->shop->types);
   DrainStreamsFree(&drain->streams);
   drainGive(drain);
@@ -211,15 +199,10 @@ Bool DrainHeaderNew(Drain drain)
 
 Bool DrainGreet(Drain drain)
 {
-  Res res = ResOK;
-
-  if (drain->head.types == NULL)
+  if (drain->head.types == NULL || (drain->owed && !drain->muted && drainAgain(drain) != ResOK))
     return FALSE;
-  if (drain->owed && !drain->muted)
-    res = drainAgain(drain);
-  if (res == ResOK)
-    drain->owed = FALSE;
-  return res == ResOK;
+  drain->owed = FALSE;
+  return TRUE;
 }
 
 /* drainCompare -- open blocks come last; else what was opened first comes first: so the blocks of each stream come in
@@ -263,19 +246,14 @@ uint32_t DrainWorth(Drain drain)
   return drain->owed && worth > 1 ? worth : 1;
 }
 
-/* drainEmpty -- is there nothing full, or so little that it can wait? */
-static Bool drainEmpty(Drain drain)
-{
-  return __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) < DrainWorth(drain);
-}
-
 Count DrainRound(Drain drain, DrainWhat what)
 {
   Count count, taken = 0;
   Index i;
 
-  if ((what == DrainFULL && drainEmpty(drain)) ||
-      (!DrainHeaderNew(drain) && what != DrainALL))
+  if (what == DrainFULL && __atomic_load_n(&drain->header->pool.full, __ATOMIC_ACQUIRE) < DrainWorth(drain))
+    return 0; /* nothing is full, or so little that it can wait */
+  if (!DrainHeaderNew(drain) && what != DrainALL)
     return 0;
   drain->now = EventClockMonotonic();
   count = drainList(drain, what);
@@ -347,13 +325,31 @@ static Index drainEnd(Drain drain)
   return end;
 }
 
-/* drainMend -- the process is dead: slots whose states it has written over get those that their blocks tell, and what it began
- * to overwrite is counted */
+/* drainCut -- the process has cut its region's file: the blocks that were behind the end are lost, and of each one
+ * event at least is counted.  Returns how many slots the file still has. */
+static Index drainCut(Drain drain)
+{
+  struct stat status;
+  Size size = fstat(drain->file.fd, &status) == 0 ? (Size)status.st_size : drain->size;
+  Index i = drain->slots;
+
+  if (size < RegionFIRST)
+    DrainSpoiled(drain, 1); /* what the states of the slots were is lost, too */
+  for (; i > 0 && RegionSize(i) > size; --i)
+    if (drain->header->state[i - 1] != RegionFREE) {
+      drain->header->state[i - 1] = RegionFREE;
+      DrainSpoiled(drain, 1);
+    }
+  return i;
+}
+
+/* drainMend -- the process is dead: slots whose states it has written over get those that their blocks tell, and what
+ * it began to overwrite is counted */
 static void drainMend(Drain drain)
 {
-  Index i, end = drainEnd(drain);
+  Index i, there = drainCut(drain), end = drainEnd(drain);
 
-  for (i = 0; i < end; ++i) {
+  for (i = 0; i < end && i < there; ++i) {
     char *at = (char *)drain->header + RegionSize(i + 1);
     uint8_t told = RegionStateTold(at, BlockMAX, drain->identity);
     BlockHeader begun = RegionForgetBegun(drain->header, i, at);
@@ -369,6 +365,7 @@ Res DrainTakeAll(Drain drain)
   Batch batch = &drain->shop->batch;
   Count refused = batch->refused;
 
+  AVER(DrainCheck(drain));
   (void)DrainHeaderNew(drain);
   drainMend(drain);
   (void)DrainRound(drain, DrainALL);
@@ -376,40 +373,24 @@ Res DrainTakeAll(Drain drain)
   return drain->taken ? ResOK : ResIO;
 }
 
-/* drainGone -- when the process ended: as it said itself, unless it has emitted something since, or as was seen */
-static uint64_t drainGone(Drain drain)
-{
-  uint64_t ending = __atomic_load_n(&drain->header->ending, __ATOMIC_RELAXED);
-
-  return ending != 0 && ending >= drain->newest && ending < drain->gone ? ending : drain->gone;
-}
-
 Res DrainFarewell(Drain drain)
 {
+  uint64_t ending = __atomic_load_n(&drain->header->ending, __ATOMIC_RELAXED);
+  uint64_t lost;
   Res res = ResOK;
 
   AVER(drain->taken);
   RegionLedgerClose(drain->header);
   drainLeaving(drain);
-  drain->head.header.gone = drainGone(drain);
+  /* When it ended it may have said itself, unless it has emitted something since; else that was seen. */
+  drain->head.header.gone = ending != 0 && ending >= drain->newest && ending < drain->gone ? ending : drain->gone;
+  /* The header counts them, too, unless the process has cut or written it over. */
+  lost = RegionLost(drain->header);
+  lost = lost > drain->spoiledEvents ? lost : drain->spoiledEvents;
   if (!drain->muted)
-    res = drainHead(drain, RegionLost(drain->header), &drain->streams);
+    res = drainHead(drain, lost, &drain->streams);
   drain->parted = res == ResOK;
   return res;
-}
-
-Bool DrainParted(Drain drain)
-{
-  return drain->parted && drain->shop->batch.used == 0;
-}
-
-Res DrainFinish(Drain drain)
-{
-  Batch batch = &drain->shop->batch;
-
-  if (DrainTakeAll(drain) != ResOK || BatchWrite(batch) != ResOK || DrainFarewell(drain) != ResOK)
-    return ResIO;
-  return BatchWrite(batch);
 }
 
 void DrainReach(Drain drain, uint64_t place)
@@ -419,6 +400,7 @@ void DrainReach(Drain drain, uint64_t place)
 
 void DrainKeep(Drain drain)
 {
+  AVER(drain->parted);
   memset(drain->header->state, 0, sizeof drain->header->state); /* nobody looks for a block where there will be none */
   (void)fallocate(drain->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, RegionFIRST,
                   (off_t)(drain->size - RegionFIRST));
@@ -464,6 +446,7 @@ uint64_t DrainStays(Drain drain)
   uint64_t events = 0;
   Index i;
 
+  AVER(drain->gone != 0 && DrainCheck(drain));
   for (i = 0; i < drain->slots && !drain->muted; ++i)
     events += drainStay(drain, i);
   return events;
@@ -473,6 +456,7 @@ void DrainLeave(Drain drain)
 {
   unsigned round;
 
+  AVER(drain->gone == 0 && DrainCheck(drain));
   (void)__atomic_fetch_or(&drain->header->hand.collector, RegionCollectorLEAVES, __ATOMIC_SEQ_CST);
   for (round = 0; round < drainLettingGo && DrainRound(drain, DrainHELD) > 0; ++round)
     if (BatchWrite(&drain->shop->batch) != ResOK)
@@ -485,15 +469,11 @@ void DrainLeave(Drain drain)
 
 void DrainLetGo(Drain drain)
 {
+  AVER(drain->gone == 0);
   __atomic_store_n(&drain->header->hand.released, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&drain->header->hand.collector, RegionCollectorNONE, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_add(&drain->header->pool.freed, 1, __ATOMIC_SEQ_CST);
   (void)syscall(SYS_futex, &drain->header->pool.freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-Bool DrainHeaded(Drain drain)
-{
-  return drain->muted || drain->head.types != NULL;
 }
 
 uint64_t DrainStopped(Drain drain)
@@ -513,7 +493,17 @@ uint64_t DrainStopped(Drain drain)
 
 Bool DrainCheck(Drain drain)
 {
-  AVER(drain->header != NULL && drain->file.fd >= 0);
-  AVER(drain->slots <= RegionSlotsMAX && RegionSize(drain->slots) <= drain->size);
+  Index i;
+
+  if (drain->shop == NULL || drain->header == NULL || drain->file.fd < 0 || drain->slots > RegionSlotsMAX ||
+      drain->size != RegionSize(drain->slots) || drain->used > drain->slots || drain->policy > RegionPolicyOVERWRITE ||
+      (drain->parted && !drain->taken) || !DrainStreamsCheck(&drain->streams))
+    return FALSE;
+  for (i = 0; i < drain->used; ++i)
+    if (drain->slot[i].mark != 0 && !drain->muted && drain->slot[i].stream >= drain->streams.count)
+      return FALSE;
+  for (i = 0; i < drain->streams.count; ++i)
+    if (drain->streams.stream[i].stall > drain->slots)
+      return FALSE;
   return TRUE;
 }

@@ -3,13 +3,16 @@
  * A Drain takes the full blocks out of a region, which the process goes on filling, and puts them packed into the
  * batch.  Whatever stands in the region is judged in a copy: the process may write anything there at any time.
  *
- * Always true (DrainCheck): header is a mapping of `size` bytes, and all slots lie in it; a slot's mark is drainNONE
- * unless its block was looked at and is still there; a stream's `stall` is 0, or one more than the slot of the block that
- * its later blocks wait behind.
+ * Always true (DrainCheck):
+ *   header is a mapping of size = RegionSize(slots) bytes of the file;  used <= slots <= RegionSlotsMAX
+ *   a slot that was looked at has the number of a stream that is there, unless the process is muted
+ *   a stream's `stall` is 0, or one more than the slot of the block that its later blocks wait behind
+ *   each stream is found by its id, and a quarter of the places at most is taken (DrainStreamsCheck)
  *
  * One thread.
  *
- * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hostile      Tests: test/collect/collecttest.c
+ * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hostile      Tests:
+ * test/collect/collecttest.c
  */
 #ifndef COLLECT_DRAIN_H
 #define COLLECT_DRAIN_H
@@ -20,7 +23,7 @@
 
 #include "base/types.h"
 #include "collect/batch.h"
-#include "collect/regionfiles.h"
+#include "collect/regionmaker.h"
 #include "collect/rendezvous.h"
 #include "format/header.h"
 #include "format/pack.h"
@@ -86,7 +89,7 @@ typedef struct DrainShopStruct {
   StatusLineCountsStruct counts; /* of all that went into the batch */
   uint64_t recording;       /* which this is, */
   uint64_t headed;          /* and of how many of its processes a header block went into the batch */
-  SelfEvents self;            /* whose own header block is to follow the first one of a process; NULL: it is in the log */
+  SelfEvents self;            /* its header block is to follow the first one of a process; NULL: it is in the log */
   BatchStruct batch;
   struct DrainStruct *spare[DrainSPARE]; /* of processes that have ended, as new */
   Count spares;
@@ -107,7 +110,7 @@ typedef struct DrainSlotStruct {
 typedef struct DrainStruct {
   DrainShop shop;
   RegionHeader header;
-  PlaceFileStruct file;     /* of the region */
+  MadeRegionStruct file;     /* of the region */
   Size size;
   Count slots;
   pid_t pid;                /* as we number it */
@@ -154,7 +157,7 @@ static inline Bool DrainTakesOpen(DrainWhat what)
  * lockedReturn a descriptor of the region, locked, for the process; the caller closes it
  * returns      ResMEMORY, ResIO, ResPARAM: it wants what cannot be
  */
-extern Res DrainMake(Drain *drainReturn, DrainShop shop, Place place, RendezvousMessage message, uint32_t tid,
+extern Res DrainMake(Drain *drainReturn, DrainShop shop, RegionMaker maker, RendezvousMessage message, uint32_t tid,
                      RegionGrant grantReturn, int *lockedReturn);
 
 /* DrainWithdraw -- remove the region, and forget the process: also where the answer cannot be delivered */
@@ -169,8 +172,8 @@ extern Bool DrainGreet(Drain drain);
 /* DrainMute -- nothing of the process is wanted: it is switched off, and what it hands over is freed unread */
 extern void DrainMute(Drain drain);
 
-/* DrainWorth -- so many blocks must be full to be worth a round: one, or more of a process that has just begun, which may
- * be a short one and be over before there are more */
+/* DrainWorth -- so many blocks must be full to be worth a round: one, or more of a process that has just begun, which
+ * may be a short one and be over before there are more */
 extern uint32_t DrainWorth(Drain drain);
 
 /* DrainRound -- take what is there into the batch; how many blocks that was */
@@ -186,26 +189,22 @@ extern void DrainShut(Drain drain);
 extern Bool DrainIsDead(Drain drain);
 
 /* DrainTakeAll -- the process has ended: put all that it left into the batch; ResIO: not all of it can be.
- * DrainFarewell -- when that is written, put what is said of it at the end into the batch.  DrainParted -- is that written, too?
- * Then the region is not needed for it any more. */
+ * DrainFarewell -- when that is written, put the closing header block of the process into the batch.  When that is
+ * written, too, the region is not needed any more. */
 extern Res DrainTakeAll(Drain drain);
 extern Res DrainFarewell(Drain drain);
-extern Bool DrainParted(Drain drain);
 
-/* DrainFinish -- all of that.  ResIO: the log could not be written; the region has what it has not. */
-extern Res DrainFinish(Drain drain);
-
-/* DrainReach -- the region says how far the log was written: a shorter one was cut.  DrainKeep -- after DrainFinish: the
- * region stays for its header's sake, and nobody holds the lock on it */
+/* DrainReach -- the region says how far the log was written: a shorter one was cut.  DrainKeep -- after DrainFarewell:
+ * the region stays for its header's sake, and nobody holds the lock on it */
 extern void DrainReach(Drain drain, uint64_t place);
 extern void DrainKeep(Drain drain);
 
-/* DrainStays -- after DrainFinish has failed: how many events stay in the region.  What the process has discarded beside
- * them is counted from then on. */
+/* DrainStays -- what the process left cannot be written: how many events stay in the region.  What the process has
+ * discarded beside them is counted from then on. */
 extern uint64_t DrainStays(Drain drain);
 
-/* DrainLeave -- the process is about to go on by itself: what it has handed over so far is taken.  DrainLetGo -- it does so
- * from now on */
+/* DrainLeave -- the process is about to go on by itself: what it has handed over so far is taken.  DrainLetGo -- it
+ * does so from now on */
 extern void DrainLeave(Drain drain);
 extern void DrainLetGo(Drain drain);
 
@@ -214,9 +213,6 @@ extern void DrainClose(Drain drain);
 
 /* DrainShopFinish -- when all are closed */
 extern void DrainShopFinish(DrainShop shop);
-
-/* DrainHeaded -- is there a header block by which the log says of the process what is lost, if that is wanted? */
-extern Bool DrainHeaded(Drain drain);
 
 /* DrainStopped -- how long after its beginning RegionPolicySTOP ended the process's recording, in ns; 0: it did not */
 extern uint64_t DrainStopped(Drain drain);
@@ -267,5 +263,6 @@ extern Res DrainStreamGet(Index *numberReturn, DrainStreams streams, uint32_t id
 extern uint64_t DrainStreamDiscarded(DrainStream stream, uint64_t discarded);
 
 extern void DrainStreamsFree(DrainStreams streams);
+extern Bool DrainStreamsCheck(DrainStreams streams);
 
 #endif /* COLLECT_DRAIN_H */

@@ -29,7 +29,7 @@ typedef struct TakingStruct {
   Size size;           /* of the block, by the slot's state */
   uint8_t state;
   DrainWhat what;
-  BlockHeader block;   /* the copy: sound as far as BlockHeaderUnsealedRead can tell */
+  BlockHeader block;   /* the copy: sound as far as BlockUnsealedIs can tell */
   DrainSlot note;
   BlockTallyStruct tally;
   Size packed;         /* bytes that it is packed into already, where the next message goes; 0: it is not */
@@ -39,6 +39,7 @@ typedef struct TakingStruct {
 
 static DrainStream takingStream(Taking taking)
 {
+  AVER_CRITICAL(taking->stream < taking->drain->streams.count);
   return &taking->drain->streams.stream[taking->stream];
 }
 
@@ -63,15 +64,7 @@ static Bool takingSized(Taking taking)
   return (taking->state & RegionFULL) != 0 || ((taking->state & RegionOPEN) != 0 && DrainTakesOpen(taking->what));
 }
 
-/* takingJudge -- is the copy a block of this process, of the size that the slot says? */
-static Bool takingJudge(Taking taking)
-{
-  BlockHeaderStruct header;
-
-  return BlockUnsealedIs(&header, taking->block, taking->size, taking->drain->identity) && header.sequence < UINT64_MAX;
-}
-
-/* takingGive -- the slot is done with: free when the batch is written */
+/* takingGive -- free the slot when the batch is written */
 static void takingGive(Taking taking)
 {
   if ((taking->state & RegionFULL) == 0)
@@ -89,7 +82,8 @@ static void takingMend(Taking taking, uint8_t state)
   __atomic_store_n(&taking->drain->header->state[taking->slot], state, __ATOMIC_RELEASE);
 }
 
-/* takingMended -- is the block of another size than the slot says, or is there none at all?  Then the state is mended. */
+/* takingMended -- is the block of another size than the slot says, or is there none at all?  Then the state is
+ * mended. */
 static Bool takingMended(Taking taking)
 {
   uint8_t told = RegionStateTold(takingPlace(taking) + taking->size, BlockMAX, taking->drain->identity);
@@ -104,8 +98,8 @@ static Bool takingMended(Taking taking)
   return TRUE;
 }
 
-/* takingFilled -- does the slot of a block that its owner is filling say that it is full?  Then the state is mended.  Should the
- * owner hand it over meanwhile it is found when the process ends. */
+/* takingFilled -- does the slot of a block that its owner is filling say that it is full?  Then the state is mended.
+ * Should the owner hand it over meanwhile it is found when the process ends. */
 static Bool takingFilled(Taking taking)
 {
   if (taking->what == DrainALL || (taking->state & RegionFULL) == 0 || !RegionFilled(taking->block))
@@ -114,8 +108,8 @@ static Bool takingFilled(Taking taking)
   return TRUE;
 }
 
-/* takingSpoiled -- the copy is none, though the slot has a size: the program has written over its header.  What its owner may
- * be filling, or erasing, is looked at again; in the memory of the dead nobody looks there any more. */
+/* takingSpoiled -- the copy is none, though the slot has a size: the program has written over its header.  What its
+ * owner may be filling, or erasing, is looked at again; in the memory of the dead nobody looks there any more. */
 static void takingSpoiled(Taking taking)
 {
   Drain drain = taking->drain;
@@ -143,43 +137,24 @@ static void takingWalk(Taking taking)
   if (full && block->used > 0 && block->used <= limit && block->used % EventALIGN == 0)
     limit = block->used;
   BlockWalk(&taking->tally, block + 1, limit, block->first, FALSE);
-  taking->pending = taking->tally.pending > 0 || (full && limit == block->used && taking->tally.used < limit && !taking->tally.broken);
+  taking->pending = taking->tally.pending > 0 ||
+                    (full && limit == block->used && taking->tally.used < limit && !taking->tally.broken);
   if (taking->tally.pending > 0 && (taking->what == DrainALL || !full))
     BlockWalk(&taking->tally, block + 1, limit, block->first, TRUE);
 }
 
-/* takingSettle -- what is pending is not waited for */
-static void takingSettle(Taking taking)
-{
-  if (taking->tally.pending > 0)
-    BlockWalk(&taking->tally, taking->block + 1, taking->tally.used, taking->block->first, TRUE);
-}
-
-/* takingChoose -- of the copy, keep only the types that are wanted */
-static void takingChoose(Taking taking)
-{
-  const uint8_t *wanted = taking->drain->shop->events;
-
-  if (wanted != NULL)
-    BlockChoose(taking->block + 1, &taking->tally.used, &taking->tally.count, wanted, 0);
-}
-
-/* takingBehind -- the flag of a block of which it is known that the one before it is in the log */
-static unsigned takingBehind(Taking taking)
-{
-  DrainStream stream = takingStream(taking);
-
-  return stream->next > 0 && taking->block->sequence == stream->next && stream->total != BlockBeforeUNKNOWN
-           ? BlockFlagBEHIND : 0;
-}
-
-/* takingFlags -- what is told of the block */
+/* takingFlags -- the flags of the block in the log */
 static unsigned takingFlags(Taking taking)
 {
+  DrainStream stream = takingStream(taking);
   unsigned flags = taking->block->flags & BlockFlagsOWNER;
 
-  if (RegionOverwrites(taking->drain->header, taking->block))
-    flags |= BlockFlagUNSENT | takingBehind(taking); /* earlier ones may have been overwritten, as was asked for */
+  if (RegionOverwrites(taking->drain->header, taking->block)) {
+    flags |= BlockFlagUNSENT; /* earlier blocks may have been overwritten, as was asked for, unless the log has the one
+                                 before */
+    if (stream->next > 0 && taking->block->sequence == stream->next && stream->total != BlockBeforeUNKNOWN)
+      flags |= BlockFlagBEHIND;
+  }
   if (taking->what != DrainALL && (taking->pending || (taking->state & RegionFULL) == 0))
     return flags | BlockFlagSEALED | BlockFlagSNAPSHOT;
   return flags | (taking->what == DrainALL && (taking->state & RegionFULL) == 0 ? BlockFlagRECOVERED : BlockFlagSEALED);
@@ -222,17 +197,6 @@ static Bool takingQuick(Taking taking)
   return TRUE;
 }
 
-/* takingWatch -- what is new in it counts for the person who watches; a block may be written more than once */
-static void takingWatch(Taking taking, Size size)
-{
-  DrainShop shop = taking->drain->shop;
-  DrainSlot note = taking->note;
-
-  shop->counts.events += taking->tally.count > note->seenCount ? taking->tally.count - note->seenCount : 0;
-  shop->counts.bytes += size;
-  note->seenCount = (uint32_t)taking->tally.count;
-}
-
 /* takingSeal -- the block as a message, into the batch; FALSE: the log cannot be written at present */
 static Bool takingSeal(Taking taking, uint64_t before)
 {
@@ -244,8 +208,11 @@ static Bool takingSeal(Taking taking, uint64_t before)
 
   if (place == NULL)
     return FALSE;
-  takingSettle(taking);
-  takingChoose(taking);
+  AVER(taking->tally.used <= taking->size - BlockHeaderSIZE);
+  if (taking->tally.pending > 0) /* what is pending is not waited for any more */
+    BlockWalk(&taking->tally, taking->block + 1, taking->tally.used, taking->block->first, TRUE);
+  if (drain->shop->events != NULL)
+    BlockChoose(taking->block + 1, &taking->tally.used, &taking->tally.count, drain->shop->events, 0);
   header.flags = (uint8_t)takingFlags(taking);
   header.reserved0 = 0;
   header.reserved1 = 0;
@@ -253,8 +220,7 @@ static Bool takingSeal(Taking taking, uint64_t before)
   header.used = (uint32_t)taking->tally.used;
   header.before = before;
   header.last = taking->tally.last;
-  if (drain->newest < taking->tally.last)
-    drain->newest = taking->tally.last;
+  CountRaise(&drain->newest, taking->tally.last);
   header.mono = 0;
   if ((header.flags & BlockFlagSEALED) != 0) {
     header.mono = EventClockMonotonic();
@@ -266,7 +232,11 @@ static Bool takingSeal(Taking taking, uint64_t before)
   BlockSeal(&header, place + BlockHeaderSIZE, taking->packed, taking->block + 1);
   memcpy(place, &header, sizeof header);
   BatchCommit(batch, header.size);
-  takingWatch(taking, header.size);
+  /* A block may be written more than once: what is new in it counts. */
+  if (header.count > taking->note->seenCount)
+    drain->shop->counts.events += header.count - taking->note->seenCount;
+  taking->note->seenCount = header.count;
+  drain->shop->counts.bytes += header.size;
   drain->unheaded += header.size;
   return TRUE;
 }
@@ -329,7 +299,8 @@ static Bool takingOpen(Taking taking)
   return TRUE;
 }
 
-/* takingDone -- send it, and be done with it; what stands behind its last sound event, and is none, is lost.  FALSE: not now. */
+/* takingDone -- write the block, and free its slot.  Bytes behind its last sound event that are no event count as one
+ * lost event.  FALSE: not now. */
 static Bool takingDone(Taking taking)
 {
   if (!takingSend(taking))
@@ -346,8 +317,8 @@ static Bool takingLast(Taking taking)
   DrainStream stream = takingStream(taking);
   Bool open = (taking->state & RegionFULL) == 0;
 
-  /* The flight recorder is not sent; what has a number that was had is in the log; and of an empty block there is
-   * nothing to say, unless it counts what was discarded. */
+  /* The flight recorder is not sent; a block whose number is lower than the next one is in the log; and an empty block
+   * is not worth writing, unless it counts discarded events. */
   if (open && ((taking->block->flags & BlockFlagUNSENT) != 0 || taking->block->sequence < stream->next))
     return FALSE;
   if (open && taking->tally.used == 0 && taking->block->discarded == stream->discarded) {
@@ -358,7 +329,8 @@ static Bool takingLast(Taking taking)
   return takingDone(taking);
 }
 
-/* takingStall -- something in it is pending: wait, unless too much waits behind it; then write it as it is */
+/* takingStall -- an event in it is pending: wait for that, unless too many blocks wait behind it; then write a
+ * snapshot */
 static Bool takingStall(Taking taking)
 {
   DrainStream stream = takingStream(taking);
@@ -428,13 +400,13 @@ static Bool takingWaits(Taking taking)
   return drain->now - note->looked < drainLookEvery;
 }
 
-/* takingKept -- is the slot's block full, and must it stay where it is until somebody asks for it?
+/* takingRetained -- is the slot's block full, and must it stay where it is until a flush or a death asks for it?
  *
- * The header of the block cannot answer that.  Its owner may be erasing the block, or filling the next one in its place, and a
- * header that is half old and half new can make a frequent block look rare.  Nor may we claim the slot to find out: the
- * owner would then overwrite a newer block instead.  The slot's ticket answers it: a block without one is ours as soon
- * as it is full. */
-static Bool takingKept(Taking taking)
+ * The header of the block cannot answer that.  Its owner may be erasing the block, or filling the next one in its
+ * place, and a header that is half old and half new can make a frequent block look rare.  Nor may we claim the slot to
+ * find out: the owner would then overwrite a newer block instead.  The slot's ticket answers it: a block without one is
+ * ours as soon as it is full. */
+static Bool takingRetained(Taking taking)
 {
   Drain drain = taking->drain;
 
@@ -447,7 +419,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   TakingStruct taking = {.drain = drain, .slot = slot, .what = what, .note = &drain->slot[slot], .state = state};
   BlockHeaderStruct header;
 
-  if (!takingSized(&taking) || taking.note->mark == drainBATCHED || takingKept(&taking))
+  if (!takingSized(&taking) || taking.note->mark == drainBATCHED || takingRetained(&taking))
     return FALSE;
   takingRead(&taking, &header, sizeof header);
   drain->used = slot < drain->used ? drain->used : slot + 1;
@@ -463,20 +435,12 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   return TRUE;
 }
 
-/* takingKnow -- find the block's stream; FALSE: no memory */
-static Bool takingKnow(Taking taking)
-{
-  Res res = DrainStreamGet(&taking->stream, &taking->drain->streams, taking->block->stream);
-
-  taking->note->stream = (uint32_t)taking->stream;
-  return res == ResOK;
-}
-
 /* takingBlock -- what is in the slot; TRUE if something of it went into the batch */
 static Bool takingBlock(Taking taking)
 {
   Drain drain = taking->drain;
   Bool full = (taking->state & RegionFULL) != 0;
+  BlockHeaderStruct header;
   DrainStream stream;
 
   takingRead(taking, taking->block, taking->size);
@@ -486,12 +450,13 @@ static Bool takingBlock(Taking taking)
   (void)DrainHeaderNew(drain);
   if (drain->owed && !DrainGreet(drain) && drain->head.types != NULL)
     return FALSE;
-  if (!takingJudge(taking)) {
+  if (!BlockUnsealedIs(&header, taking->block, taking->size, drain->identity) || header.sequence == UINT64_MAX) {
     takingSpoiled(taking);
     return FALSE;
   }
-  if (takingFilled(taking) || !takingKnow(taking))
+  if (takingFilled(taking) || DrainStreamGet(&taking->stream, &drain->streams, header.stream) != ResOK)
     return FALSE;
+  taking->note->stream = (uint32_t)taking->stream;
   stream = takingStream(taking);
   if (taking->what != DrainALL && full && takingStalled(taking, stream) && stream->stall != taking->slot + 1) {
     taking->note->mark = drainBEHIND;
@@ -530,8 +495,9 @@ Bool DrainSlotTake(Drain drain, DrainEntry entry, DrainWhat what)
                          .block = (BlockHeader)(void *)drain->shop->copy};
   Bool taken;
 
+  AVER(entry->slot < drain->slots);
   taking.state = __atomic_load_n(&drain->header->state[taking.slot], __ATOMIC_ACQUIRE);
-  if (!takingSized(&taking) || takingKept(&taking) || takingWaits(&taking) ||
+  if (!takingSized(&taking) || takingRetained(&taking) || takingWaits(&taking) ||
       BatchPlace(&drain->shop->batch, 0) == NULL || !takingClaim(&taking))
     return FALSE;
   if (drain->muted) {

@@ -1,25 +1,26 @@
-/* drainheader.c -- what is known of a process that is drained: its header block, and how far each of its streams has come
+/* drainheader.c -- what is known of a process that is drained: its header block, and how far each of its streams has
+ * come
  *
- * The process writes its header block into its region, and anew when it names new types; from here it goes into the log,
- * again and again, with a new relation of ticks to time.  Processes that have the same types, as those of one program
- * have, share one registry.
+ * The process writes its header block into its region, and anew when it names new types; from here it goes into the
+ * log, again and again, with a new relation of ticks to time.  Processes that have the same types, as those of one
+ * program have, share one registry.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "collect/drain.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "base/fence.h"
+#include "base/grow.h"
 #include "plinth/clock.h"
 
 enum {
   drainTries = 8,                    /* to read a text that is being replaced */
   headerSTREAMS = 1024,              /* of which one closing header block tells, with less than 96 bytes each */
   /* for a header block: as the process wrote it, and what is added */
-  headerROOM = RegionTextSIZE + headerSTREAMS * 96 + 8192,
-  drainStreamsMIN = 16
+  headerROOM = RegionTextSIZE + headerSTREAMS * 96 + 8192
 };
 
 /* ---- The header block ---- */
@@ -93,6 +94,7 @@ void DrainHeaderForget(DrainHeader header, DrainTypes *list)
   DrainTypes types = header->types, *link;
 
   header->types = NULL;
+  AVER(types == NULL || types->users > 0);
   if (types == NULL || --types->users > 0)
     return;
   for (link = list; *link != types; link = &(*link)->next)
@@ -101,28 +103,16 @@ void DrainHeaderForget(DrainHeader header, DrainTypes *list)
   typesFree(types);
 }
 
-/* headerLength -- of a text, as its own first line says: what the region says the program may have written over; 0: it is none */
-static Size headerLength(const char *text)
-{
-  char line[BlockMagicSIZE + HeaderLineSIZE];
-  unsigned version[3];
-  Size length;
-
-  memcpy(line, text, sizeof line);
-  return HeaderLength(&length, version, line, sizeof line) == ResOK && length <= RegionTextSIZE ? length : 0;
-}
-
-/* headerCopy -- the newest text, or the one `older` before that, as it was at one moment; 0: there is none, or never the same twice */
+/* headerCopy -- the newest text, or the one `older` before that, as it was at one moment; 0: there is none, or never
+ * the same twice */
 static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader region, unsigned older)
 {
   unsigned tries;
 
   for (tries = 0; tries < drainTries; ++tries) {
     uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
-    const char *text = (const char *)region + RegionTEXT + ((generation - older) & 1) * (Size)RegionTextSIZE;
-    Size length = headerLength(text);
+    Size length = RegionTextCopy(place, region, generation - older);
     *generationReturn = generation;
-    memcpy(place, text, length);
     Fence();
     /* One that is written now goes to the other place; only the next but one would stand where we read. */
     if (__atomic_load_n(&region->text.generation, __ATOMIC_RELAXED) == generation)
@@ -131,7 +121,7 @@ static Size headerCopy(uint32_t *generationReturn, void *place, RegionHeader reg
   return 0;
 }
 
-/* headerRead -- is that a header block of this process, with types that can be had?  Takes the types if so. */
+/* headerRead -- is that a header block of this process?  Then its types become those of the process. */
 static Res headerRead(DrainHeader header, const void *bytes, Size length, uint64_t identity, DrainShop shop)
 {
   DrainTypes types;
@@ -204,7 +194,8 @@ static Index headerEnd(Text text, const DrainStreamsStruct *streams, Index from)
   return from;
 }
 
-/* headerPut -- one header block into the batch; of one that closes, *next is the stream from which on the next one tells */
+/* headerPut -- one header block into the batch; of one that closes, *next is the stream from which on the next one
+ * tells */
 static Res headerPut(DrainHeader header, const DrainStreamsStruct *ended, Index *next, DrainShop shop)
 {
   DrainTypes types = header->types;
@@ -269,26 +260,19 @@ static Index streamsPlace(DrainStreams streams, uint32_t id)
 /* streamsGrow -- room for one more */
 static Res streamsGrow(DrainStreams streams)
 {
-  Count capacity = streams->capacity == 0 ? drainStreamsMIN : streams->capacity * 2;
-  DrainStream stream;
   uint32_t *place;
   Index i;
 
-  if (streams->count < streams->capacity)
+  if (streams->count * 4 < streams->places)
     return ResOK;
-  stream = realloc(streams->stream, capacity * sizeof *stream);
-  if (stream == NULL)
-    return ResMEMORY;
-  streams->stream = stream;
-  place = calloc(capacity * 4, sizeof *place);
-  if (place == NULL)
+  if (!Grow(&streams->stream, &streams->capacity, streams->count, sizeof *streams->stream) ||
+      (place = calloc(streams->capacity * 4, sizeof *place)) == NULL)
     return ResMEMORY;
   free(streams->place);
   streams->place = place;
-  streams->places = capacity * 4;
-  streams->capacity = capacity;
+  streams->places = streams->capacity * 4;
   for (i = 0; i < streams->count; ++i)
-    place[streamsPlace(streams, stream[i].id)] = (uint32_t)i + 1;
+    place[streamsPlace(streams, streams->stream[i].id)] = (uint32_t)i + 1;
   return ResOK;
 }
 
@@ -375,4 +359,20 @@ void DrainStreamsFree(DrainStreams streams)
   free(streams->stream);
   free(streams->place);
   memset(streams, 0, sizeof *streams);
+}
+
+Bool DrainStreamsCheck(DrainStreams streams)
+{
+  Index i;
+
+  if (streams->count > streams->capacity || streams->count > DrainStreamsMAX || streams->count * 4 > streams->places ||
+      (streams->places & (streams->places - 1)) != 0 || (streams->count > 0 && streams->hand >= streams->count))
+    return FALSE;
+  for (i = 0; i < streams->places; ++i)
+    if (streams->place[i] > streams->count)
+      return FALSE;
+  for (i = 0; i < streams->count; ++i)
+    if (streams->place[streamsPlace(streams, streams->stream[i].id)] != i + 1)
+      return FALSE;
+  return TRUE;
 }

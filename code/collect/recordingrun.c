@@ -4,10 +4,8 @@
  */
 #include "collect/recording.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,34 +17,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/observable.h"
+#include "collect/programfile.h"
 #include "monitor/procfs.h"
 #include "plinth/clock.h"
-#include "plinth/plinth.h"
-#include "recover/recover.h"
+#include "plinth/rawsyscall.h"
+#include "recover/recoverlog.h"
 
 /* recordingCollector -- have a collector, if that can be */
 static void recordingCollector(Recording recording)
 {
-  CollectorSettingsStruct settings = {
-    .process = recording->process,
-    .events = recording->events != NULL ? recording->codes : NULL,
-    .raw = recording->raw,
-    .keep = recording->keep,
-    .watcher = recording->system,
-    .paused = recording->paused,
-    .sample = (unsigned)recording->sample,
-    .alone = recording->alone,
-    .watched = TRUE,
-    .data = recording,
-    .program = RecordingProgram,
-    .loaded = RecordingLoaded,
-    .absent = RecordingAbsent,
-    .last = RecordingLast,
-    .tell = RecordingLine,
-  };
+  CollectorSettings wanted = &recording->wanted;
 
-  if (CollectorNew(&recording->collector, &settings) == ResOK) {
+  wanted->events = recording->events != NULL ? recording->codes : NULL;
+  wanted->watched = TRUE;
+  wanted->data = recording;
+  wanted->program = RecordingProgram;
+  wanted->loaded = RecordingLoaded;
+  wanted->absent = RecordingAbsent;
+  wanted->last = RecordingLast;
+  wanted->tell = RecordingLine;
+  if (CollectorNew(&recording->collector, wanted) == ResOK) {
     recording->identity = CollectorRecording(recording->collector);
     return;
   }
@@ -70,7 +60,6 @@ static Bool recordingOutlet(Recording recording)
 /* recordingOpen -- the log is there: the collector may write to it.  More files than usual may be open. */
 static void recordingOpen(Recording recording)
 {
-  struct rlimit limit;
   Res res;
 
   if (recording->fd >= 0)
@@ -79,10 +68,7 @@ static void recordingOpen(Recording recording)
     (void)snprintf(recording->found, sizeof recording->found, "/proc/self/fd/%d", recording->own);
   if (recording->collector == NULL)
     return;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-  }
+  (void)RawLimitRaise(RLIMIT_NOFILE);
   res = recordingOutlet(recording) || recording->file ? ResOK : ResFAIL;
   if (res == ResOK) {
     res = CollectorLog(recording->collector, recording->fd, recording->file ? recording->log : NULL);
@@ -137,10 +123,13 @@ static void recordingNap(Recording recording, uint64_t until)
 
 enum { familyMAX = 1024 }; /* processes that are looked at */
 
-/* Processes that were met, and those that are still to be looked at behind them. */
+/* Processes that were met, in the order in which they are looked at. */
 typedef struct FamilyStruct {
+  ProcStruct proc;
   Count count, threads;
   pid_t pid[familyMAX];
+  uint32_t *thread;     /* of one process; owned */
+  Count capacity;
 } FamilyStruct, *Family;
 
 /* familyAdd -- the numbers in a list, which spaces separate */
@@ -153,73 +142,52 @@ static void familyAdd(Family family, const char *list)
     family->pid[family->count++] = (pid_t)pid;
 }
 
-/* familyThread -- the children that one thread has started */
-static void familyThread(Family family, const char *path)
+/* familyChildren -- those that the threads of a process have started */
+static void familyChildren(Family family, uint32_t pid)
 {
-  char list[4096];
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? -1 : read(fd, list, sizeof list - 1);
+  char path[ProcPathSIZE], list[ProcReadMAX + 1];
+  Count count;
+  Index i;
 
-  if (fd >= 0)
-    (void)close(fd);
-  if (n <= 0)
+  if (ProcNumbers(&family->thread, &family->capacity, &count, &family->proc, ProcPath(path, pid, 0, "task")) != ResOK)
     return;
-  list[n] = '\0';
-  /* A number that was cut off is another one. */
-  if ((Size)n == sizeof list - 1 && strrchr(list, ' ') != NULL)
-    *strrchr(list, ' ') = '\0';
-  familyAdd(family, list);
+  for (i = 0; i < count && family->threads < familyMAX; ++i, ++family->threads) {
+    int fd = -1;
+    Size n = ProcRead(&family->proc, &fd, ProcPath(path, pid, family->thread[i], "children"), list, ProcReadMAX);
+    list[n] = '\0';
+    /* A number that was cut off is another one. */
+    if (n == ProcReadMAX && strrchr(list, ' ') != NULL)
+      *strrchr(list, ' ') = '\0';
+    familyAdd(family, list);
+  }
 }
 
-static void familyChildren(Family family, pid_t pid)
-{
-  char path[PATH_MAX];
-  struct dirent *entry;
-  DIR *dir;
-
-  (void)snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
-  dir = opendir(path);
-  while (dir != NULL && (entry = readdir(dir)) != NULL && family->threads < familyMAX)
-    if (entry->d_name[0] != '.') {
-      ++family->threads;
-      (void)snprintf(path, sizeof path, "/proc/%ld/task/%s/children", (long)pid, entry->d_name);
-      familyThread(family, path);
-    }
-  if (dir != NULL)
-    (void)closedir(dir);
-}
-
-/* recordingFamily -- look at the program and all that descend from it: a few system calls for each process and thread, of no
- * more than familyMAX.  Done from time to time, so that programs that announce nothing are met all the same: what lives
- * shorter than the time between two looks, or has been given another parent, is missed. */
+/* recordingFamily -- look at the program and all that descend from it: a few system calls for each process and thread,
+ * of no more than familyMAX.  This is done from time to time, so that programs that announce nothing are met all the
+ * same.  A process that lives shorter than the time between two looks, or has been given another parent, is missed. */
 static void recordingFamily(Recording recording)
 {
   FamilyStruct family = {.count = 1, .pid = {recording->pid}};
   char path[PATH_MAX];
   Index i;
 
+  if (ProcInit(&family.proc, "/proc", 0) != ResOK)
+    return;
   for (i = 0; i < family.count; ++i) {
-    if (ProcProgram(path, sizeof path, AT_FDCWD, family.pid[i])) {
+    if (ProcProgram(path, sizeof path, family.proc.root, family.pid[i])) {
       Bool certain = RecordingProgram(recording, path, ProgramANYBODY);
       if (recording->collector != NULL)
         CollectorSeen(recording->collector, family.pid[i], path, certain);
     }
-    familyChildren(&family, family.pid[i]);
+    familyChildren(&family, (uint32_t)family.pid[i]);
   }
+  free(family.thread);
+  ProcFinish(&family.proc);
 }
 
 /* ---- The whole of it ---- */
 
-/* recordingStop -- the recording ends, and the program goes on: where it writes to the log itself, so does that */
-static void recordingStop(Recording recording)
-{
-  if (recording->collector == NULL)
-    return;
-  CollectorStop(recording->collector);
-  recording->stopped = EventClockMonotonic();
-}
-
-/* recordingStopped -- what the log has not is told */
+/* recordingStopped -- say how much of the program the log does not have, as the recording ended before it */
 static void recordingStopped(Recording recording)
 {
   double beyond = (double)(EventClockMonotonic() - recording->stopped) * 1e-9;
@@ -244,7 +212,11 @@ static int recordingWait(Recording recording)
   while (!recordingSignal(recording)) {
     uint64_t now = EventClockMonotonic();
     if (now >= recording->end) {
-      recordingStop(recording);
+      /* The program goes on; where it writes to the log itself, so does the recording. */
+      if (recording->collector != NULL) {
+        CollectorStop(recording->collector);
+        recording->stopped = EventClockMonotonic();
+      }
       recording->end = UINT64_MAX;
     }
     if (now >= look) {
@@ -263,39 +235,36 @@ static int recordingWait(Recording recording)
   return status;
 }
 
-/* recordingLacks -- not all could be written to the log: what is in memory can be added yet, and all else is lost */
-static void recordingLacks(Recording recording, const char *reason)
+/* recordingCollected -- the collector ends, and takes what processes hold; how many of them still run */
+static Count recordingCollected(Recording recording)
 {
-  if (recording->counts.stayed > 0)
-    (void)OptionFail(recording->tool,
-                     "%s: what processes left in memory could not be added: %s; eventrec --clean adds it",
-                     recording->log, reason);
-  else
-    (void)OptionFail(recording->tool,
-                     "%s: the log could not be written to its end: %s; what is lost counts as discarded",
-                     recording->log, reason);
-}
-
-/* recordingFinish -- what is still in memory goes into the log; how many processes still run */
-static Count recordingFinish(Recording recording)
-{
-  RecoveredStruct recovered = {0};
-  const char *reason;
   Count running = 0;
+  const char *reason;
 
   if (recording->collector == NULL)
-    RecordingLast(recording);
-  recording->whole = recording->collector != NULL && CollectorEnd(recording->collector, &running) == ResOK;
+    return 0;
+  recording->whole = CollectorEnd(recording->collector, &running) == ResOK;
   reason = strerror(errno);
-  if (recording->collector != NULL) {
-    CollectorCount(&recording->counts, recording->collector);
-    if (!recording->whole)
-      recordingLacks(recording, reason);
-    CollectorFree(recording->collector);
-  }
+  CollectorCount(&recording->counts, recording->collector);
+  if (!recording->whole && recording->file) /* the collector itself says what could not be sent */
+    (void)OptionFail(recording->tool, recording->counts.stayed > 0
+                     ? "%s: what processes left in memory could not be added: %s; eventrec --clean adds it"
+                     : "%s: the log could not be written to its end: %s; what is lost counts as discarded",
+                     recording->log, reason);
+  CollectorFree(recording->collector);
+  recording->collector = NULL;
+  return running;
+}
+
+/* recordingFinish -- what is still in memory goes into the log; how many processes still run, of which the collector
+ * knows of `running` */
+static Count recordingFinish(Recording recording, Count running)
+{
+  RecoveredStruct recovered = {0};
+
   RecordingFind(recording);
   if (recording->own >= 0 &&
-      LogRecover(recording->own, TRUE, recording->log, recording->identity, EventClockSync, FALSE, &recovered) != ResOK)
+      RecoverLog(recording->own, TRUE, recording->log, recording->identity, EventClockSync, FALSE, &recovered) != ResOK)
     (void)OptionFail(recording->tool,
                      "%s: what the program left in memory could not be added: %s; it stays in /dev/shm", recording->log,
                      strerror(errno));
@@ -349,11 +318,12 @@ int RecordingRun(Recording recording, char **argv)
   status = recordingWait(recording);
   recording->seconds = (double)(EventClockMonotonic() - begin) * 1e-9;
   recordingStopped(recording);
-  if (!recording->file) {
-    RecordingSent(recording);
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  }
-  running = recordingFinish(recording);
-  RecordingSummary(recording, running);
+  if (recording->file && recording->collector == NULL)
+    RecordingLast(recording);
+  running = recordingCollected(recording);
+  if (recording->file)
+    RecordingSummary(recording, recordingFinish(recording, running));
+  else
+    RecordingSent(recording, running);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

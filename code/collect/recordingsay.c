@@ -1,37 +1,74 @@
-/* recordingsay.c -- what is told at the end of a recording
+/* recordingsay.c -- what eventrec says at the end of a recording
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "collect/recording.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/say.h"
-#include "base/text.h"
-#include "collect/observable.h"
+#include "collect/programfile.h"
 #include "log/log.h"
 
-/* RecordingLine -- to be told at the end, once */
+/* ---- Lists of names ---- */
+
+/* listFind -- the first entry with this name that this user gave; ProgramANYBODY: whoever gave it.  NULL: there is
+ * none. */
+static RecordingName listFind(RecordingList list, const char *name, uid_t user)
+{
+  Index i;
+
+  for (i = 0; i < list->count; ++i)
+    if (strcmp(list->entry[i].name, name) == 0 && (user == ProgramANYBODY || list->entry[i].user == user))
+      return &list->entry[i];
+  return NULL;
+}
+
+/* listAdd -- one more entry; NULL: the list is full, or there is no memory */
+static RecordingName listAdd(RecordingList list, const char *name, uid_t user)
+{
+  RecordingName entry = &list->entry[list->count];
+
+  AVER(list->count <= recordingNamesMAX);
+  if (list->count == recordingNamesMAX || (entry->name = strdup(name)) == NULL)
+    return NULL;
+  entry->user = user;
+  ++list->count;
+  return entry;
+}
+
+static Bool listCheck(const RecordingListStruct *list, Count most)
+{
+  Index i;
+
+  for (i = 0; i < list->count && i < most; ++i)
+    if (list->entry[i].name == NULL)
+      return FALSE;
+  return list->count <= most;
+}
+
+Bool RecordingCheck(const RecordingStruct *recording)
+{
+  return listCheck(&recording->lines, recordingLinesMAX) && listCheck(&recording->met, recordingNamesMAX) &&
+         listCheck(&recording->libraries, recordingNamesMAX) && listCheck(&recording->programs, recordingNamesMAX) &&
+         listCheck(&recording->names, recordingFewMAX) && recording->looked <= recordingLookedMAX &&
+         (recording->unlooked == 0 || recording->first[0] != '\0');
+}
+
+/* ---- What is said at the end ---- */
+
 void RecordingLine(void *data, const char *line)
 {
   Recording recording = data;
-  Index i;
 
-  for (i = 0; i < recording->lines; ++i)
-    if (strcmp(recording->line[i], line) == 0)
-      return;
-  if (recording->lines < recordingLinesMAX && (recording->line[recording->lines] = strdup(line)) != NULL)
-    ++recording->lines;
-  else
+  if (listFind(&recording->lines, line, ProgramANYBODY) == NULL &&
+      (recording->lines.count == recordingLinesMAX || listAdd(&recording->lines, line, ProgramANYBODY) == NULL))
     ++recording->linesMore;
 }
 
@@ -39,12 +76,12 @@ void RecordingUnseen(Recording recording, const char *path, const char *reason, 
 {
   char line[PATH_MAX + 256];
   int length = snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
-  Count lines = recording->lines + recording->linesMore;
+  Count lines = recording->lines.count + recording->linesMore;
 
   if (count > 1 && length < (int)sizeof line)
     (void)snprintf(line + length, sizeof line - (Size)length, " (%zu processes)", count);
   RecordingLine(recording, line);
-  if (recording->collector != NULL && lines < recording->lines + recording->linesMore)
+  if (recording->collector != NULL && lines < recording->lines.count + recording->linesMore)
     CollectorUnseen(recording->collector, path, reason, count);
 }
 
@@ -59,116 +96,102 @@ void RecordingTell(Recording recording, const char *format, ...)
   RecordingLine(recording, line);
 }
 
+/* ---- Programs of the family: do their files say that they cannot be observed? ---- */
+
 /* recordingWhole -- is that a reason for which nothing of a program is seen? */
 static Bool recordingWhole(const char *reason)
 {
   return reason != NULL && !ProgramPartly(reason);
 }
 
-/* recordingNamed -- has this user named a program so a moment ago, and there was nothing against it?  What a name leads to is looked up once:
- * that takes several microseconds, and a family of short processes runs the same few programs again and again. */
-static Bool recordingNamed(Recording recording, const char *name, uid_t user)
+/* recordingKeep -- remember that this user named a program so, and that nothing speaks against it: to look up a name
+ * takes several microseconds, and a family of short processes runs the same few programs again and again */
+static void recordingKeep(Recording recording, const char *name, uid_t user)
 {
-  Index i;
+  RecordingList names = &recording->names;
 
-  for (i = 0; i < recordingNamesMAX && recording->name[i] != NULL; ++i)
-    if (recording->nameUser[i] == user && strcmp(recording->name[i], name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-static void recordingName(Recording recording, const char *name, uid_t user)
-{
-  Index i = recording->names++ % recordingNamesMAX;
-
-  free(recording->name[i]);
-  recording->name[i] = strdup(name);
-  recording->nameUser[i] = user;
+  if (names->count == recordingFewMAX)
+    while (names->count > 0)
+      free(names->entry[--names->count].name);
+  (void)listAdd(names, name, user);
 }
 
 /* recordingAgainst -- does the file of the program say that nothing of it is seen? */
 static Bool recordingAgainst(Recording recording, const char *path, uid_t user)
 {
-  const char *reason;
-  Index i;
+  RecordingName known = listFind(&recording->programs, path, user);
 
-  for (i = 0; i < recording->known; ++i)
-    if (strcmp(recording->path[i], path) == 0 && (recording->namer[i] == user || user == ProgramANYBODY))
-      return recordingWhole(recording->reason[i]);
-  if (!RecordingLooks(recording, path, recording->known) || (recording->path[recording->known] = strdup(path)) == NULL)
-    return FALSE;
-  reason = ProgramUnseen(path, user, &recording->looked);
-  recording->namer[recording->known] = user;
-  recording->reason[recording->known++] = reason;
-  return recordingWhole(reason);
+  if (known == NULL && RecordingLooks(recording, path, recording->programs.count) &&
+      (known = listAdd(&recording->programs, path, user)) != NULL)
+    known->reason = ProgramUnseen(path, user, &recording->looked);
+  return known != NULL && recordingWhole(known->reason);
 }
 
 Bool RecordingLooks(Recording recording, const char *path, Count others)
 {
-  if (others < recordingKnownMAX && recording->looked >= ProgramBytesMAX)
+  if (others < recordingNamesMAX && recording->looked >= ProgramBytesMAX)
     return TRUE;
   if (recording->unlooked++ == 0)
     (void)snprintf(recording->first, sizeof recording->first, "%s", path);
   return FALSE;
 }
 
-/* RecordingProgram -- a program of the family: is there anything against its being observed? */
+/* recordingPath -- the absolute path, without links, of the file that running `name` runs; FALSE: there is none */
+static Bool recordingPath(char path[PATH_MAX], const char *name)
+{
+  char found[PATH_MAX];
+
+  return ProgramFind(found, sizeof found, name) == ResOK && realpath(found, path) != NULL;
+}
+
 Bool RecordingProgram(void *data, const char *name, uid_t user)
 {
   Recording recording = data;
-  char found[PATH_MAX], path[PATH_MAX];
+  char path[PATH_MAX];
 
-  if (recordingNamed(recording, name, user) || ProgramFind(found, sizeof found, name) != ResOK ||
-      realpath(found, path) == NULL)
+  if (listFind(&recording->names, name, user) != NULL || !recordingPath(path, name))
     return FALSE;
   if (recordingAgainst(recording, path, user))
     return TRUE;
-  recordingName(recording, name, user);
+  recordingKeep(recording, name, user);
   return FALSE;
 }
 
-/* recordingWhy -- the first of the programs that were looked at which has this path, and something speaks against it;
- * `known`: there is none */
-static Index recordingWhy(Recording recording, const char *path)
+/* recordingWhy -- the first entry of a program against whose observation its file speaks; NULL: there is none */
+static RecordingName recordingWhy(Recording recording, const char *path)
 {
   Index i;
 
-  for (i = 0; i < recording->known; ++i)
-    if (recording->reason[i] != NULL && strcmp(recording->path[i], path) == 0)
-      break;
-  return i;
+  for (i = 0; i < recording->programs.count; ++i)
+    if (recording->programs.entry[i].reason != NULL && strcmp(recording->programs.entry[i].name, path) == 0)
+      return &recording->programs.entry[i];
+  return NULL;
 }
 
-/* recordingMet -- has a process of this program announced itself, though by its file it cannot?  It is linked with the library. */
-static Bool recordingMet(Recording recording, const char *path)
-{
-  Index i;
-
-  for (i = 0; i < recording->mets; ++i)
-    if (strcmp(recording->met[i], path) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* recordingFiles -- tell what the files of programs say */
+/* recordingFiles -- say what the files of programs say.  A static program that has announced itself is linked with the
+ * library. */
 static void recordingFiles(Recording recording)
 {
   Index i;
 
-  for (i = 0; i < recording->known; ++i)
-    if (recordingWhy(recording, recording->path[i]) == i &&
-        !(recording->reason[i] != NULL && ProgramStatic(recording->reason[i]) && recordingMet(recording, recording->path[i])))
-      RecordingUnseen(recording, recording->path[i], recording->reason[i], recording->unseen[i]);
-  if (recording->unlooked == 0)
-    return;
-  RecordingTell(recording, "programs and libraries were too many, or too large, to look into all: of %s and those after "
-                "it it is not known whether their files speak against their being seen", recording->first);
+  for (i = 0; i < recording->programs.count; ++i) {
+    RecordingName its = &recording->programs.entry[i];
+    if (recordingWhy(recording, its->name) == its &&
+        !(ProgramStatic(its->reason) && listFind(&recording->met, its->name, ProgramANYBODY) != NULL))
+      RecordingUnseen(recording, its->name, its->reason, its->unseen);
+  }
+  if (recording->unlooked > 0)
+    RecordingTell(recording,
+                  "programs and libraries were too many, or too large, to look into all: of %s and those after "
+                  "it it is not known whether their files speak against their being seen",
+                  recording->first);
 }
 
 void RecordingLast(void *data)
 {
   Recording recording = data;
 
+  AVER(RecordingCheck(recording));
   (void)RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
   recordingFiles(recording);
@@ -177,30 +200,34 @@ void RecordingLast(void *data)
 void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
 {
   Recording recording = data;
-  char found[PATH_MAX], path[PATH_MAX];
-  Index i;
+  RecordingName why;
+  char path[PATH_MAX];
 
-  if ((name[0] != '/' && strchr(name, '/') != NULL) || ProgramFind(found, sizeof found, name) != ResOK ||
-      realpath(found, path) == NULL)
+  if ((name[0] != '/' && strchr(name, '/') != NULL) || !recordingPath(path, name))
     (void)snprintf(path, sizeof path, "%s", name);
-  i = recordingWhy(recording, path);
-  if (i < recording->known && recordingWhole(recording->reason[i]))
-    recording->unseen[i] += count;
+  why = recordingWhy(recording, path);
+  if (why != NULL && recordingWhole(why->reason))
+    why->unseen += count;
   else
     RecordingUnseen(recording, path, reason != NULL ? reason : "by its file nothing can be loaded into it", count);
 }
+
+/* ---- The sum of it ---- */
 
 static void recordingSilent(void *data, const char *line)
 {
   UNUSED(data), UNUSED(line);
 }
 
-static void recordingLines(Recording recording)
+/* recordingTotals -- one line of what was recorded, and the lines that were kept for the end */
+static void recordingTotals(Recording recording, uint64_t events, uint64_t discarded, uint64_t bytes, const char *where)
 {
   Index i;
 
-  for (i = 0; i < recording->lines; ++i)
-    SayLine(stderr, "eventrec: %s", recording->line[i]);
+  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s", (unsigned long long)events,
+          (unsigned long long)discarded, (unsigned long long)bytes, recording->seconds, where);
+  for (i = 0; i < recording->lines.count; ++i)
+    SayLine(stderr, "eventrec: %s", recording->lines.entry[i].name);
   if (recording->linesMore > 0)
     SayLine(stderr, "eventrec: %zu more line%s, for which there was no room, %s left out", recording->linesMore,
             TextPlural(recording->linesMore), recording->linesMore == 1 ? "is" : "are");
@@ -220,10 +247,10 @@ static Bool recordingSeen(Log log, Count processes)
 /* recordingNothing -- nothing was recorded: why? */
 static void recordingNothing(Recording recording)
 {
-  if (recording->lines > 0)
+  if (recording->lines.count > 0)
     return;
-  if (recording->process != NULL)
-    RecordingTell(recording, "--process: no process of the family was called '%s'", recording->process);
+  if (recording->wanted.process != NULL)
+    RecordingTell(recording, "--process: no process of the family was called '%s'", recording->wanted.process);
   else
     RecordingTell(recording, "not seen: %s: it did not load the library", recording->program);
 }
@@ -266,7 +293,7 @@ void RecordingFind(Recording recording)
                 (unsigned long long)recording->counts.missing);
 }
 
-/* recordingRead -- what is in the log; FALSE: it cannot be read, which is told
+/* recordingRead -- sum up what is in the log; FALSE: it cannot be read, which is said
  * seenReturn  there is a recorded program in it */
 static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording recording)
 {
@@ -287,76 +314,56 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
   return FALSE;
 }
 
-/* RecordingSummary -- one line of what was recorded, and one for what was not.  The log has also what processes wrote that
- * the collector does not know; but where it is not as it was written, that is what is known. */
+/* The log has also what processes wrote themselves, which the collector does not know.  Where the log is not as it was
+ * written, what the collector counted is said instead. */
 void RecordingSummary(Recording recording, Count running)
 {
+  CollectorCounts counts = &recording->counts;
   LogSummaryStruct summary = {0};
   Bool seen = FALSE, read;
 
+  AVER(recording->file && recording->collector == NULL && RecordingCheck(recording));
   read = recordingRead(&summary, &seen, recording);
-  if (recording->whole && (!read || recording->counts.missing > 0)) {
-    summary.events = recording->counts.events;
-    summary.discarded = recording->counts.discarded;
-    summary.bytes = recording->counts.bytes;
-    seen = recording->mets > 0;
+  if (recording->whole && (!read || counts->missing > 0)) {
+    summary.events = counts->events;
+    summary.discarded = counts->discarded;
+    summary.bytes = counts->bytes;
+    seen = recording->met.count > 0;
   } else {
-    summary.discarded += recording->counts.untold;
+    summary.discarded += counts->untold;
   }
   if (!seen)
     recordingNothing(recording);
-  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s", (unsigned long long)summary.events,
-          (unsigned long long)summary.discarded, (unsigned long long)summary.bytes, recording->seconds,
-          !read ? recording->log : recording->output != NULL ? recording->output : strrchr(recording->log, '/') + 1);
-  recordingLines(recording);
+  recordingTotals(recording, summary.events, summary.discarded, summary.bytes,
+                  !read                       ? recording->log
+                  : recording->output != NULL ? recording->output
+                                              : strrchr(recording->log, '/') + 1);
   if (running > 0)
-    SayLine(stderr, running == 1 ? "eventrec: %zu of its processes still runs, and writes to the log" :
-                                   "eventrec: %zu of its processes still run, and write to the log", running);
+    SayLine(stderr, "eventrec: %zu of its processes still %s to the log", running,
+            running == 1 ? "runs, and writes" : "run, and write");
   if (recording->barred > 0)
-    SayLine(stderr, recording->barred == 1 ? "eventrec: %zu of them has another user now, and may not remove its shared memory when it ends; "
-                                           "eventrec --clean %s removes it then" :
-                                           "eventrec: %zu of them have another user now, and may not remove their shared memory when they "
-                                           "end; eventrec --clean %s removes it then", recording->barred, recording->log);
+    SayLine(stderr, "eventrec: %zu of them %s shared memory when %s; eventrec --clean %s removes it then",
+            recording->barred,
+            recording->barred == 1 ? "has another user now, and may not remove its"
+                                   : "have another user now, and may not remove their",
+            recording->barred == 1 ? "it ends" : "they end", recording->log);
 }
 
-/* RecordingSent -- the end of a recording that went to another place, and a line of what was sent */
-void RecordingSent(Recording recording)
+void RecordingSent(Recording recording, Count running)
 {
   CollectorCounts counts = &recording->counts;
-  Count running = 0;
 
-  if (recording->collector != NULL) {
-    (void)CollectorEnd(recording->collector, &running); /* what could not be sent is told, with its number */
-    CollectorCount(counts, recording->collector);
-    CollectorFree(recording->collector);
-  }
-  SayLine(stderr, "eventrec: %llu events (%llu discarded), %llu bytes, %.3f s -> %s",
-          (unsigned long long)counts->events, (unsigned long long)counts->discarded, (unsigned long long)counts->bytes,
-          recording->seconds, recording->to);
-  recordingLines(recording);
+  AVER(!recording->file && recording->collector == NULL && RecordingCheck(recording));
+  recordingTotals(recording, counts->events, counts->discarded, counts->bytes, recording->to);
   if (running > 0)
-    SayLine(stderr, running == 1 ? "eventrec: %zu of its processes still runs, and sends by itself" :
-                                   "eventrec: %zu of its processes still run, and send by themselves", running);
+    SayLine(stderr, "eventrec: %zu of its processes still %s", running,
+            running == 1 ? "runs, and sends by itself" : "run, and send by themselves");
 }
 
 /* ---- Recorded programs and the libraries that they have loaded: do they go to an allocator without us? ----
  *
- * A process has its libraries when it comes; which these are is looked up once for each program.  What is in them, and in
- * the program, is looked up at the end, when nobody waits. */
-
-/* loadedAdd -- one more string in a list of so many at most; FALSE: it is there, or there is no room */
-static Bool loadedAdd(char *list[recordingKnownMAX], Count *count, const char *string)
-{
-  Index i;
-
-  for (i = 0; i < *count; ++i)
-    if (strcmp(list[i], string) == 0)
-      return FALSE;
-  if (*count == recordingKnownMAX || (list[*count] = strdup(string)) == NULL)
-    return FALSE;
-  ++*count;
-  return TRUE;
-}
+ * A process has its libraries when it comes; which these are is looked up once for each program.  What is in them, and
+ * in the program, is looked up at the end, when nobody waits. */
 
 void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
 {
@@ -365,7 +372,8 @@ void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
   size_t room = 0;
   FILE *maps;
 
-  if (program[0] == '\0' || !loadedAdd(recording->met, &recording->mets, program))
+  if (program[0] == '\0' || listFind(&recording->met, program, ProgramANYBODY) != NULL ||
+      listAdd(&recording->met, program, user) == NULL)
     return;
   (void)snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
   maps = fopen(path, "re");
@@ -375,8 +383,8 @@ void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
     line[strcspn(line, "\n")] = '\0';
     if (sscanf(line, "%*x-%*x %7s %*x %*x:%*x %*u %n", permissions, &at) == 1 && at > 0 &&
         strchr(permissions, 'x') != NULL && line[at] == '/' &&
-        loadedAdd(recording->loaded, &recording->libraries, line + at))
-      recording->loader[recording->libraries - 1] = user;
+        listFind(&recording->libraries, line + at, ProgramANYBODY) == NULL)
+      (void)listAdd(&recording->libraries, line + at, user);
   }
   free(line);
   if (maps != NULL)
@@ -385,20 +393,21 @@ void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
 
 void RecordingLibraries(Recording recording)
 {
-  ProgramDoorsStruct *doors = calloc(recording->libraries + 1, sizeof *doors);
+  Count count = recording->libraries.count;
+  ProgramDoorsStruct *doors = calloc(count + 1, sizeof *doors);
   unsigned there = 0;
   Index i;
 
-  for (i = 0; doors != NULL && i < recording->libraries; ++i) {
-    if (RecordingLooks(recording, recording->loaded[i], i))
-      ProgramDoorsRead(&doors[i], recording->loaded[i], recording->loader[i], &recording->looked);
+  for (i = 0; doors != NULL && i < count; ++i) {
+    RecordingName its = &recording->libraries.entry[i];
+    if (RecordingLooks(recording, its->name, i))
+      ProgramDoorsRead(&doors[i], its->name, its->user, &recording->looked);
     there |= doors[i].has;
   }
-  for (i = 0; doors != NULL && i < recording->libraries; ++i) {
+  for (i = 0; doors != NULL && i < count; ++i) {
     const char *reason = ProgramDoor(&doors[i], there);
-    if (reason == NULL)
-      continue;
-    RecordingUnseen(recording, recording->loaded[i], reason, 0);
+    if (reason != NULL)
+      RecordingUnseen(recording, recording->libraries.entry[i].name, reason, 0);
   }
   free(doors);
 }

@@ -15,15 +15,14 @@
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "collect/observable.h"
-#include "collect/regionfiles.h"
+#include "collect/programfile.h"
+#include "collect/regionmaker.h"
 #include "format/region.h"
-#include "listen/listen.h"
 #include "plinth/clock.h"
 #include "plinth/plinth.h"
 #include "plinth/rawsyscall.h"
 
-enum { recordingFAMILY = PlinthFileTellMAX + 1 }; /* bytes that tell which file the log is, as they go through a socket */
+enum { recordingFAMILY = PlinthFileTellMAX + 1 }; /* bytes that tell which file the log is, sent through a socket */
 
 /* RecordingLibrary -- where libpawprint.so is: beside us, as built or as installed */
 Bool RecordingLibrary(Recording recording)
@@ -43,37 +42,6 @@ Bool RecordingLibrary(Recording recording)
   (void)OptionFail(recording->tool, "libpawprint.so is not in ../lib beside this program, or its path has a space or "
                                     "a colon, which LD_PRELOAD cannot carry");
   return FALSE;
-}
-
-/* RecordingTo -- --to, with its host looked up: the program itself asks no network; and its path absolute: the program
- * may go to another folder */
-Bool RecordingTo(Recording recording)
-{
-  static char room[PlinthPlaceMAX];
-  char where[PlinthPlaceMAX];
-  const char *reason;
-  TextStruct text;
-  Res res;
-
-  if (recording->to == NULL)
-    return TRUE;
-  res = ListenResolve(where, sizeof where, recording->to, &reason);
-  if (res == ResOK && strncmp(where, "unix:", 5) == 0) {
-    TextInit(&text, room, sizeof room);
-    TextString(&text, "unix:");
-    reason = "its path is too long";
-    res = RawAbsolute(&text, where + 5);
-    if (res == ResOK)
-      res = ListenResolve(where, sizeof where, room, &reason);
-  } else if (res == ResOK) {
-    (void)strcpy(room, where);
-  }
-  if (res != ResOK) {
-    (void)OptionUsage(recording->tool, "--to %s: %s", recording->to, reason);
-    return FALSE;
-  }
-  recording->to = room;
-  return TRUE;
 }
 
 /* RecordingLog -- the log's name for a process, absolute */
@@ -128,7 +96,7 @@ static Bool recordingCreate(char *familyReturn, Size size, Recording recording)
   TextStruct text;
   const char *name;
 
-  recording->folder = PlaceFolder(&name, recording->log);
+  recording->folder = FolderOpen(&name, recording->log);
   if (recording->folder < 0)
     return recordingRefused(recording);
   if (fstatat(recording->folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -159,23 +127,12 @@ static void recordingNumber(Text text, const char *name, Count number)
   SettingsAdd(text, name, room);
 }
 
-/* recordingHand -- append what is told of the collector, and of what is handed over to it */
-static void recordingHand(Text text, Recording recording)
-{
-  static const char *const policies[] = {"discard", "block", "overwrite", "stop"};
-
-  if (recording->collector == NULL)
-    return;
-  SettingsAdd(text, "policy", policies[recording->policy]);
-  recordingNumber(text, "block", recording->blockSize);
-  recordingNumber(text, "blocks", recording->blocks);
-}
-
-/* recordingSettings -- all that the library in the program is told, in one variable.  What another recording around
- * this one has told its family is replaced by it.  FALSE: there is no room. */
+/* recordingSettings -- all settings of the library in the program, in one environment variable, which replaces that of
+ * another recording around this one.  FALSE: there is no room. */
 static Bool recordingSettings(Recording recording, const char *family)
 {
-  char room[4 * PATH_MAX], identity[24], clock[EventClockTellSIZE];
+  static const char *const policies[] = {"discard", "block", "overwrite", "stop"};
+  char room[4 * PATH_MAX], identity[24], stack[256], clock[EventClockTellSIZE];
   TextStruct text;
 
   TextInit(&text, room, sizeof room);
@@ -190,16 +147,23 @@ static Bool recordingSettings(Recording recording, const char *family)
   SettingsAdd(&text, "log", recording->file ? recording->log : recording->to);
   SettingsAdd(&text, "kinds", recording->kinds);
   SettingsAdd(&text, "mode", recording->manage ? "manage" : "observe");
-  SettingsAdd(&text, "stack", recording->stack);
-  SettingsAdd(&text, "raw", recording->raw ? "1" : "0");
-  SettingsAdd(&text, "paused", recording->paused ? "1" : "0");
-  recordingNumber(&text, "only", recording->alone ? (Count)getpid() : 0);
-  recordingHand(&text, recording);
+  SettingsAdd(&text, "stack", recording->range != NULL
+                                ? TextMake(stack, sizeof stack, "1,range=%s", recording->range)
+                                : TextMake(stack, sizeof stack, "%zu%s", recording->stack,
+                                           recording->stackFrees ? ",frees" : ""));
+  SettingsAdd(&text, "raw", recording->wanted.raw ? "1" : "0");
+  SettingsAdd(&text, "paused", recording->wanted.paused ? "1" : "0");
+  recordingNumber(&text, "only", recording->wanted.alone ? (Count)getpid() : 0);
+  if (recording->collector != NULL) {
+    SettingsAdd(&text, "policy", policies[recording->policy]);
+    recordingNumber(&text, "block", recording->blockSize);
+    recordingNumber(&text, "blocks", recording->blocks);
+  }
   (void)TextTerminate(&text);
   return !text.overflow && setenv(RegionVARIABLE, room, 1) == 0;
 }
 
-/* recordingEnvironment -- put the library into the program, and tell it what is wanted */
+/* recordingEnvironment -- preload the library into the program, and give it its settings */
 static Bool recordingEnvironment(Recording recording, const char *family)
 {
   const char *others = getenv("LD_PRELOAD");
@@ -225,7 +189,7 @@ static int recordingNot(Recording recording, int error)
   return error == ENOENT ? eventrecMISSING : eventrecCANNOT;
 }
 
-/* recordingBecome -- in the child: become the program.  What goes wrong is told here; then our status is returned. */
+/* recordingBecome -- in the child: become the program.  If that fails it says why, and returns our status. */
 static int recordingBecome(Recording recording, char **argv, int end)
 {
   char family[recordingFAMILY];

@@ -1,4 +1,4 @@
-/* rendezvous.c -- the socket at which processes ask for a region
+/* rendezvous.c -- the collector's end of the socket at which recorded processes ask for shared memory (a region)
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -6,9 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,47 +14,30 @@
 
 #include "base/aver.h"
 
-enum {
-  rendezvousDescriptorsMAX = 253, /* as many as one datagram may have: the system would close what we have no room for */
-  rendezvousTries = 8
-};
+enum { rendezvousDescriptorsMAX = 253 }; /* as many as a datagram may have: the system would close those without room */
 
-/* rendezvousBind -- bind to a fresh name */
-static Res rendezvousBind(RendezvousSocket meet)
-{
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  uint64_t random[3];
-  Size length;
-
-  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-    return ResIO;
-  (void)snprintf(meet->name, sizeof meet->name, "pawprint-%016llx", (unsigned long long)random[0]);
-  (void)snprintf(meet->token, sizeof meet->token, "%016llx%016llx", (unsigned long long)random[1],
-                 (unsigned long long)random[2]);
-  length = strlen(meet->name);
-  memcpy(address.sun_path + 1, meet->name, length);
-  if (bind(meet->fd, (struct sockaddr *)&address,
-           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0)
-    return ResIO;
-  return ResOK;
-}
-
+/* Nobody else has a name of 64 random bits. */
 Res RendezvousOpen(RendezvousSocket meet)
 {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  socklen_t length;
+  uint64_t random[3];
   int on = 1;
-  unsigned tries;
 
   memset(meet, 0, sizeof *meet);
   meet->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (meet->fd < 0)
     return ResIO;
-  if (setsockopt(meet->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0)
-    for (tries = 0; tries < rendezvousTries; ++tries) {
-      if (rendezvousBind(meet) == ResOK)
-        return ResOK;
-      if (errno != EADDRINUSE)
-        break;
-    }
+  if (getrandom(random, sizeof random, 0) == (ssize_t)sizeof random) {
+    (void)snprintf(meet->token, sizeof meet->token, "%016llx%016llx", (unsigned long long)random[1],
+                   (unsigned long long)random[2]);
+    (void)snprintf(meet->name, sizeof meet->name, "pawprint-%016llx", (unsigned long long)random[0]);
+    memcpy(address.sun_path + 1, meet->name, strlen(meet->name));
+    length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(meet->name));
+    if (setsockopt(meet->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 &&
+        bind(meet->fd, (struct sockaddr *)&address, length) == 0)
+      return ResOK;
+  }
   RendezvousClose(meet);
   return ResIO;
 }
@@ -123,7 +104,7 @@ static RendezvousKind rendezvousKind(RendezvousMessage message, RendezvousSocket
       strcmp(its->token, meet->token) != 0 || (message->uid != geteuid() && geteuid() != 0))
     return RendezvousOTHER;
   if (its->pid == 0)
-    return its->note != RegionNoteNONE ? MeetNOTE : RendezvousOTHER;
+    return its->note != RegionNoteNONE ? RendezvousNOTE : RendezvousOTHER;
   return RendezvousPROCESS;
 }
 
@@ -139,15 +120,14 @@ RendezvousKind RendezvousReceive(RendezvousMessage message, RendezvousSocket mee
   RendezvousKind kind = RendezvousOTHER;
   ssize_t n;
 
+  AVER(meet->fd >= 0);
   message->fd = -1;
-  do
-    n = recvmsg(meet->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
+  n = TEMP_FAILURE_RETRY(recvmsg(meet->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
   if (n < 0)
     return RendezvousNOTHING;
   if (rendezvousControl(message, &header) && (Size)n == sizeof message->request)
     kind = rendezvousKind(message, meet);
-  if (kind != RendezvousPROCESS && message->fd >= 0) {
+  if (kind != RendezvousPROCESS) {
     RendezvousDrop(message->fd);
     message->fd = -1;
   }
@@ -192,16 +172,12 @@ static Bool rendezvousUser(struct ucred *user, int fd)
 
 static ssize_t rendezvousSend(int fd, const struct msghdr *header)
 {
-  ssize_t n;
-
-  do
-    n = sendmsg(fd, header, MSG_DONTWAIT | MSG_NOSIGNAL);
-  while (n < 0 && errno == EINTR);
-  return n;
+  return TEMP_FAILURE_RETRY(sendmsg(fd, header, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/* Who asks believes root and its own user, but may be in a user namespace where root has no number.  So root says that the
- * answer is from that user, which the kernel lets only those say who may become it; where it does not let us, we are root. */
+/* The process believes root and its own user, but may be in a user namespace where root has no number.  So root says
+ * that the answer is from that user, which the kernel lets only those say who may become it; where it does not let us,
+ * we are root. */
 Res RendezvousAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count)
 {
   rendezvousRoomUnion room = {{0}};

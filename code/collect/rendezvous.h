@@ -1,8 +1,8 @@
-/* rendezvous.h -- the socket at which processes ask for a region
+/* rendezvous.h -- the collector's end of the socket at which recorded processes ask for shared memory (a region)
  *
- * An abstract datagram socket with a random name.  Whoever asks must know the token, and must have our user's number,
- * unless we are root: both come to it by PAWPRINT_RECORDING in its environment.  Along with a request comes a socket
- * for the answer, and nothing else that came is ever used.
+ * An abstract datagram socket with a random name; the process's end is handover/collectorsocket.h.  A process must know
+ * the token, which it has with the name from PAWPRINT_RECORDING in its environment, and must be of our user, unless we
+ * are root.  A request brings a socket for the answer; any other descriptor that it brings is closed.
  *
  * Design: design/collector.md .meet      Tests: test/collect/rendezvoustest.c, test/collect/collecttest.c
  */
@@ -28,7 +28,7 @@ typedef enum RendezvousKind {
   RendezvousNOTHING, /* no datagram is there */
   RendezvousOTHER,   /* to wake us, or not to be believed */
   RendezvousPROCESS, /* a process that wants a region; or is there, and has no descriptors for an answer */
-  MeetNOTE     /* of a program: request.note */
+  RendezvousNOTE     /* of a program: request.note */
 } RendezvousKind;
 
 typedef struct RendezvousMessageStruct {
@@ -46,15 +46,16 @@ extern void RendezvousClose(RendezvousSocket socket);
 /* RendezvousReceive -- the next datagram; never waits */
 extern RendezvousKind RendezvousReceive(RendezvousMessage messageReturn, RendezvousSocket socket);
 
-/* RendezvousDrop -- close a descriptor that a process has sent; -1: there is none.  Closing a socket does not wait until the
- * other side has received its data. */
+/* RendezvousDrop -- close a descriptor that a process has sent; -1: there is none.  Closing a socket does not wait
+ * until the other side has received its data. */
 extern void RendezvousDrop(int fd);
 
-/* RendezvousWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of -1. */
+/* RendezvousWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of
+ * -1. */
 extern Bool RendezvousWaits(int fd);
 
-/* RendezvousAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system lets us it
- * is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
+/* RendezvousAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system
+ * lets us it is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
 extern Res RendezvousAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
 
 #endif /* COLLECT_RENDEZVOUS_H */

@@ -8,13 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/aver.h"
+
 /* What is mapped: changed by one thread, read by the handler that interrupts it. */
 static struct {
   char *base; /* NULL: free */
   Size size;
   int fd;
   Bool zeroed; /* some of it is zeros of our own */
-} guards[GuardsMAX];
+} guards[SigbusMAX];
 static Count guardsZeroed; /* so many mappings are, or were */
 static Size sigbusPage;     /* 0: the handler is not installed */
 
@@ -30,7 +32,7 @@ static void sigbusHandle(int signal, siginfo_t *info, void *context)
   Index i;
 
   UNUSED(context);
-  for (i = 0; i < GuardsMAX; ++i) {
+  for (i = 0; i < SigbusMAX; ++i) {
     char *base = __atomic_load_n(&guards[i].base, __ATOMIC_ACQUIRE);
     Size size = guards[i].size, from;
     if (base == NULL || at < base || at >= base + size)
@@ -38,8 +40,8 @@ static void sigbusHandle(int signal, siginfo_t *info, void *context)
     if (!guards[i].zeroed)
       ++guardsZeroed;
     guards[i].zeroed = TRUE;
-    /* What is there stays: it may be one page that a full file system could not give.  Who cuts away so much that the
-     * system gives us no more mappings gets zeros for all of it. */
+    /* Only this page is replaced: it may be the only one that a full file system could not give.  If the file was cut
+     * so much that the system gives us no more mappings, all of it is replaced. */
     from = WordAlignDown((Size)(at - base), sigbusPage);
     if (sigbusZero(base + from, sigbusPage) || sigbusZero(base, size))
       return;
@@ -48,15 +50,24 @@ static void sigbusHandle(int signal, siginfo_t *info, void *context)
   (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
+/* sigbusFind -- the place of a mapping; NULL: a free one.  SigbusMAX: there is none. */
+static Index sigbusFind(const char *base)
+{
+  Index i = 0;
+
+  while (i < SigbusMAX && guards[i].base != base)
+    ++i;
+  return i;
+}
+
 void *SigbusMap(int fd, Size size)
 {
   struct sigaction action = {.sa_sigaction = sigbusHandle, .sa_flags = SA_SIGINFO};
-  Index i = 0;
+  Index i = sigbusFind(NULL);
   char *base;
 
-  while (i < GuardsMAX && guards[i].base != NULL)
-    ++i;
-  if (i == GuardsMAX || (sigbusPage == 0 && sigaction(SIGBUS, &action, NULL) != 0))
+  AVER(fd >= 0 && size > 0);
+  if (i == SigbusMAX || (sigbusPage == 0 && sigaction(SIGBUS, &action, NULL) != 0))
     return NULL;
   sigbusPage = (Size)sysconf(_SC_PAGESIZE);
   base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -68,34 +79,24 @@ void *SigbusMap(int fd, Size size)
   return base;
 }
 
-/* sigbusAgain -- the file again, where zeros of our own are */
-static void sigbusAgain(Index i)
+void SigbusAgain(void *base)
 {
-  if (!guards[i].zeroed)
+  Index i = guardsZeroed > 0 ? sigbusFind(base) : SigbusMAX;
+
+  if (i == SigbusMAX || !guards[i].zeroed)
     return;
   guards[i].zeroed = FALSE;
   --guardsZeroed;
-  (void)mmap(guards[i].base, guards[i].size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, guards[i].fd, 0);
-}
-
-void SigbusAgain(void *base)
-{
-  Index i;
-
-  for (i = 0; guardsZeroed > 0 && i < GuardsMAX; ++i)
-    if (guards[i].base == base)
-      sigbusAgain(i);
+  (void)mmap(base, guards[i].size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, guards[i].fd, 0);
 }
 
 void SigbusUnmap(void *base, Size size)
 {
-  Index i;
+  Index i = sigbusFind(base);
 
-  for (i = 0; i < GuardsMAX; ++i)
-    if (guards[i].base == base) {
-      guardsZeroed -= guards[i].zeroed;
-      guards[i].zeroed = FALSE;
-      __atomic_store_n(&guards[i].base, NULL, __ATOMIC_RELEASE);
-    }
+  AVER(i < SigbusMAX && guards[i].size == size);
+  guardsZeroed -= guards[i].zeroed;
+  guards[i].zeroed = FALSE;
+  __atomic_store_n(&guards[i].base, NULL, __ATOMIC_RELEASE);
   (void)munmap(base, size);
 }

@@ -12,13 +12,14 @@
 
 #include "base/types.h"
 
-enum { GuardsMAX = 1025 };
+enum { SigbusMAX = 1025 };
 
 /* SigbusMap -- the first `size` bytes of a file, shared, for reading and writing; NULL: no memory, or too many
  * fd  stays open until SigbusUnmap */
 extern void *SigbusMap(int fd, Size size);
 
-/* SigbusAgain -- what was replaced by zeros is the file's again: the other process may have put something there since */
+/* SigbusAgain -- what was replaced by zeros is the file's again: the other process may have put something there
+ * since */
 extern void SigbusAgain(void *base);
 
 extern void SigbusUnmap(void *base, Size size);

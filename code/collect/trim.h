@@ -3,9 +3,9 @@
  * A recording that stays on keeps the newest part of its log.  Whole old blocks become holes in the file: places stay
  * what they are, so others may append and read meanwhile, and the log is sound at every moment.  Blocks of kinds that
  * define things stay as long as they and the newest half of the rest fit; of header blocks those stay that something
- * needs.  A line in a header block that is appended first tells how much has gone.
+ * needs.  A line in a header block that is appended first tells how much was cut away.
  *
- * Always true (TrimCheck): all <= frequent <= seen <= the file's size; before `all` stands nothing but headers.
+ * Always true (TrimCheck): all <= frequent <= seen; limit >= TrimLimitMIN; page is a power of two.
  *
  * Design: design/log.md .dropped, design/format.md .dropped      Tests: test/collect/trimtest.c
  */
@@ -16,10 +16,39 @@
 
 #include "base/types.h"
 #include "format/header.h"
+#include "log/logfile.h"
 
-typedef struct TrimStruct *Trim;
+enum {
+  TrimLimitMIN = 1 << 20, /* bytes: less would hold little but headers */
+  TrimLISTS = 256
+};
 
-enum { TrimLimitMIN = 1 << 20 }; /* bytes: less would hold little but headers */
+/* The newest header block of a process that has this registry: no earlier one is needed. */
+typedef struct TrimHeaderStruct {
+  struct TrimHeaderStruct *next; /* in its list, by identity */
+  uint64_t identity, registry;   /* a hash of the lines that stand last */
+  uint64_t place;
+  Size length;
+  Bool ended;                    /* it names no region: the process has ended */
+  uint64_t block, staying;       /* behind the beginning of the process's newest block, and of its newest that stays */
+} TrimHeaderStruct, *TrimHeader;
+
+typedef struct TrimStruct {
+  uint64_t limit;
+  uint32_t stay;         /* kinds whose blocks stay as long as they fit: a mask */
+  uint64_t seen;         /* headers and blocks before this are in the lists; */
+  uint64_t frequent;     /* of blocks before this, only those of kinds that stay are left; */
+  uint64_t all;          /* and before this only headers */
+  DroppedStruct dropped; /* what was cut away so far */
+  uint64_t bearer;       /* identity of the process whose header block tells of it; 0: none yet */
+  TrimHeader list[TrimLISTS];
+  FileStruct file;       /* the log; its descriptor is the caller's */
+  Size page;             /* the file system gives back multiples of this */
+  uint64_t freed;        /* bytes of the file that take no room */
+  HeaderStruct header;   /* what the header block in `text` says, */
+  uint64_t registry;     /* and the hash of its registry */
+  char text[HeaderMAX], marked[HeaderMAX];
+} TrimStruct, *Trim;
 
 /* TrimCreate -- keep a log to about `limit` bytes on the disk
  *
@@ -30,15 +59,12 @@ enum { TrimLimitMIN = 1 << 20 }; /* bytes: less would hold little but headers */
  */
 extern Res TrimCreate(Trim *trimReturn, int log, uint64_t limit, uint32_t stay);
 
-/* TrimNewest -- something was appended: if the log is too large, let an eighth of the limit go
+/* TrimNewest -- something was appended: if the log is too large, give an eighth of the limit back
  *
- * returns  ResIO (errno): nothing has gone that is not marked; may be called again
+ * returns  ResIO (errno): nothing was cut away that no header block tells of; may be called again
  * cost     reads 128 bytes of each block that came; when something goes, twice those again
  */
 extern Res TrimNewest(Trim trim);
-
-/* TrimDropped -- what has gone so far */
-extern void TrimDropped(Dropped droppedReturn, Trim trim);
 
 extern void TrimDestroy(Trim trim);
 extern Bool TrimCheck(Trim trim);

@@ -1,33 +1,28 @@
-/* control.c -- what is sent, and where to
+/* control.c -- which events are sent, and to where
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "emit/control.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "emit/public.h"
 #include "emit/selfdrain.h"
 #include "emit/send.h"
 #include "emit/statedump.h"
+#include "emit/pawprint.h" /* behind event.h, which has the kinds */
 #include "handover/handover.h"
-#include "plinth/rawsyscall.h"
-
-#define controlKINDS (((Word)1 << EventKindLIMIT) - 1)
 
 static EventMessageHandler controlHandler;
 
 EVENT_API int EventControlKinds(const char *list)
 {
-  uint32_t old = (uint32_t)(EVENT_CONTROL[0] & controlKINDS), mask;
+  uint32_t old = (uint32_t)(EVENT_CONTROL[0] & EVENT_KINDS), mask;
 
   if (ControlMask(&mask, list, old, "EventControlKinds") != ResOK)
     return -1;
   ControlSet(mask, 0);
-  /* What was not told until now changed meanwhile; before there is a way out nobody was told anything. */
-  if ((mask & ~old) != 0 && ProcessIfReady() != NULL && ProcessSends())
+  /* Objects changed while their kinds were off; before there is a way out no log has their events. */
+  if ((mask & ~old) != 0 && EmitterIfReady() != NULL && EmitterSends())
     StateDumpAsk();
   return 0;
 }
@@ -36,100 +31,90 @@ EVENT_API int EventBufferKinds(const char *list)
 {
   uint32_t mask;
 
-  if (ControlMask(&mask, list, (uint32_t)(EVENT_CONTROL[0] >> EventKindBUFFER & controlKINDS), "EventBufferKinds") !=
+  if (ControlMask(&mask, list, (uint32_t)(EVENT_CONTROL[0] >> EventKindBUFFER & EVENT_KINDS), "EventBufferKinds") !=
       ResOK)
     return -1;
   ControlSet(mask, EventKindBUFFER);
   return 0;
 }
 
-/* controlRegionLog -- a region that was there before its log learns of it */
-static void controlRegionLog(Process process)
-{
-  RegionHeader region = ProcessRegion(process);
-
-  if (region != NULL && region->log[0] == '\0' && strlen(ProcessLog()) < sizeof region->log)
-    (void)strcpy(region->log, ProcessLog());
-}
-
 EVENT_API int EventLogOpen(const char *where)
 {
   RawMaskStruct mask;
-  int error = errno;
-  Process process;
+  Emitter emitter;
   Bool first, had;
   Res res = ResMEMORY;
 
   RawBegin(&mask);
-  process = ProcessGet();
-  if (process != NULL && ProcessLock(process)) {
-    first = !ProcessSends();
-    had = ProcessRegion(process) != NULL;
-    res = ControlOpen(process, where, NULL, process->serials > 0);
-    ProcessUnlock(process);
+  emitter = EmitterGet();
+  if (emitter != NULL && EmitterLock(emitter)) {
+    first = !EmitterSends();
+    had = EmitterRegion(emitter) != NULL;
+    res = ControlOpen(emitter, where, NULL, emitter->serials > 0);
+    EmitterUnlock(emitter);
     if (res == ResOK) {
-      controlRegionLog(process);
-      ProcessShare(process);
-      /* What was switched on or off by hand before stays so. */
-      if (first && (EVENT_CONTROL[0] & controlKINDS) == 0)
+      /* The region may be older than the log: its header learns the log's name. */
+      if (had && EmitterRegion(emitter)->log[0] == '\0' && strlen(EmitterLog()) < sizeof EmitterRegion(emitter)->log)
+        (void)strcpy(EmitterRegion(emitter)->log, EmitterLog());
+      EmitterShare(emitter);
+      /* Kinds that were switched by hand before stay so. */
+      if (first && (EVENT_CONTROL[0] & EVENT_KINDS) == 0)
         ControlSet(ControlSettings.chosen, 0);
-      if (!first || had || process->regionless)
-        (void)SendHeader(process);
+      if (!first || had || emitter->regionless)
+        (void)SendHeader(emitter);
     }
-  } else if (process != NULL) {
-    RawSay("cannot open the log", where, "another thread, which a debugger may have stopped, is opening or closing one");
+  } else if (emitter != NULL) {
+    RawSay("cannot open the log", where,
+           "another thread, which a debugger may have stopped, is opening or closing one");
   }
   RawEnd(&mask);
-  /* What has been is not in this log: so what is comes first. */
+  /* This log has no earlier events: begin with a state dump. */
   if (res == ResOK)
     StateDumpWait();
-  errno = error;
   return res == ResOK ? 0 : -1;
 }
 
 /* controlFlushRetired -- the flight recorder of a thread that has ended; a new thread may be about to get its place */
-static void controlFlushRetired(Process process, Thread thread)
+static void controlFlushRetired(Emitter emitter, Thread thread)
 {
-  if (!ProcessLock(process))
+  if (!EmitterLock(emitter))
     return;
   if (thread->state == ThreadRETIRED)
-    ThreadFlush(process, thread, TRUE, TRUE);
-  ProcessUnlock(process);
+    ThreadFlush(emitter, thread, TRUE, TRUE);
+  EmitterUnlock(emitter);
 }
 
 /* controlFlush -- for all threads; signals are blocked */
-static void controlFlush(Process process)
+static void controlFlush(Emitter emitter)
 {
-  Thread self = ProcessThreadSelf();
+  Thread self = EmitterThreadSelf();
   Index i;
 
   /* The collector sees all blocks, ours too. */
-  if (ProcessCollected(process) && HandFlush(process) && !ProcessOpen())
+  if (EmitterCollected(emitter) && HandoverFlush(emitter) && !EmitterOpen())
     return;
   if (self != NULL && !self->inside)
-    ThreadFlush(process, self, TRUE, FALSE);
-  for (i = 0; i < process->threads; ++i)
-    if (__atomic_load_n(&ProcessThread(process, i)->state, __ATOMIC_ACQUIRE) == ThreadRETIRED)
-      controlFlushRetired(process, ProcessThread(process, i));
-  if (!ProcessCollected(process))
-    (void)SelfDrainAll(process, SelfDrainHURRY);
-  (void)SelfDrainSnapshot(process, SelfDrainUNSENT);
+    ThreadFlush(emitter, self, TRUE, FALSE);
+  for (i = 0; i < emitter->threads; ++i)
+    if (__atomic_load_n(&EmitterThread(emitter, i)->state, __ATOMIC_ACQUIRE) == ThreadRETIRED)
+      controlFlushRetired(emitter, EmitterThread(emitter, i));
+  if (!EmitterCollected(emitter))
+    (void)SelfDrainAll(emitter, SelfDrainHURRY);
+  (void)SelfDrainSnapshot(emitter, SelfDrainUNSENT);
 }
 
 EVENT_API void EventFlush(void)
 {
   RawMaskStruct mask;
-  int error = errno;
-  Process process;
+  Emitter emitter;
 
   RawBegin(&mask);
-  process = ProcessGet();
-  if (process != NULL && ProcessSends()) {
-    HandCheck(process);
-    controlFlush(process);
+  emitter = EmitterGet();
+  if (emitter != NULL && EmitterSends()) {
+    HandoverPoll(emitter);
+    controlFlush(emitter);
   }
   RawEnd(&mask);
-  errno = error;
 }
 
 /* controlObey -- one message */
@@ -155,9 +140,9 @@ static void controlReceive(void)
   Size size;
   Index i;
 
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    while (PlinthClassOf(&ProcessPlinths[i]) != NULL &&
-           PlinthReceive(&ProcessPlinths[i], message, sizeof message - 1, &size) == ResOK)
+  for (i = 0; i < EmitterPlinthsMAX; ++i)
+    while (PlinthClassOf(&EmitterPlinths[i]) != NULL &&
+           PlinthReceive(&EmitterPlinths[i], message, sizeof message - 1, &size) == ResOK)
       controlObey(message, size);
 }
 
@@ -169,47 +154,41 @@ EVENT_API EventMessageHandler EventMessageHandlerSet(EventMessageHandler handler
 EVENT_API void EventMessagePoll(void)
 {
   RawMaskStruct mask;
-  int error = errno;
 
   RawBegin(&mask);
   controlReceive();
   RawEnd(&mask);
-  errno = error;
 }
 
 /* controlAttend -- do what others have asked for, if they have.  Signals are blocked, nothing is locked. */
 static void controlAttend(void)
 {
-  Process process;
+  Emitter emitter;
   RegionHeader region;
   uint32_t asked;
 
   if (LIKELY(!EVENT_ATTEND))
     return;
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlATTEND, __ATOMIC_SEQ_CST);
-  process = ProcessGet();
-  region = process != NULL ? ProcessRegion(process) : NULL;
+  emitter = EmitterGet();
+  region = emitter != NULL ? EmitterRegion(emitter) : NULL;
   asked = region != NULL ? __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE) : 0;
-  if ((asked & RegionAskSTATE) != 0) {
-    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskSTATE, __ATOMIC_SEQ_CST);
+  asked &= RegionAskSTATE | RegionAskHEADER | (asked != 0 && RegionCollected(region) ? 0 : RegionAskFLUSH);
+  if (asked != 0)
+    (void)__atomic_fetch_and(&region->hand.attention, ~asked, __ATOMIC_SEQ_CST);
+  if ((asked & RegionAskSTATE) != 0)
     StateDumpAsk();
-  }
   if (!StateDumpAttend())
     (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
-  if ((asked & RegionAskHEADER) != 0) {
-    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskHEADER, __ATOMIC_SEQ_CST);
-    (void)SendHeader(process);
-  }
-  if ((asked & RegionAskFLUSH) != 0 && !RegionCollected(region)) {
-    (void)__atomic_fetch_and(&region->hand.attention, ~(uint32_t)RegionAskFLUSH, __ATOMIC_SEQ_CST);
-    if (ProcessSends())
-      controlFlush(process);
-  }
+  if ((asked & RegionAskHEADER) != 0)
+    (void)SendHeader(emitter);
+  if ((asked & RegionAskFLUSH) != 0 && EmitterSends())
+    controlFlush(emitter);
 }
 
 const BufferAboveStruct BufferAbove = {controlAttend, controlReceive};
 
 EVENT_API void EventEnd(void)
 {
-  ProcessEnd();
+  EmitterEnd();
 }

@@ -1,21 +1,16 @@
-/* controlenv.c -- what the environment asks for, and what programs that this one starts find in theirs
+/* controlenv.c -- the settings from the environment, and those that programs started by this one find in theirs
  *
- * Read before libc is ready, perhaps, and before the first event: nothing here allocates, but for ControlFamily.
+ * The environment is read before the first event, perhaps before libc is ready: nothing here allocates, except
+ * ControlFamily.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "emit/control.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "base/text.h"
-#include "emit/send.h"
-#include "plinth/rawsyscall.h"
 
 enum { controlLimit = 1024, controlBlock = 32768, controlBlocksMAX = 3072 };
 
@@ -26,9 +21,14 @@ ControlStruct ControlSettings = {
   .chosen = EventKindsDEFAULT,
 };
 
-void ControlComplain(const char *name, const char *value, const char *reason)
+Bool ControlCheck(void)
 {
-  RawSay(name, value, reason);
+  Control settings = &ControlSettings;
+
+  return settings->policy <= RegionPolicyOVERWRITE && settings->limit > 0 && settings->limit <= controlBlocksMAX &&
+         WordIsPowerOf2(settings->blockSize) && settings->blockSize >= BlockMIN && settings->blockSize <= BlockMAX &&
+         settings->chosen >> EventKindLIMIT == 0 && settings->log[sizeof settings->log - 1] == '\0' &&
+         settings->token[sizeof settings->token - 1] == '\0';
 }
 
 /* The settings that a recorder may make, in RegionVARIABLE.  All but the first four mean what the variable of that name
@@ -38,7 +38,8 @@ void ControlComplain(const char *name, const char *value, const char *reason)
  *   recording  its identity, hexadecimal
  *   clock      what is known of the machine's clock (EventClockTell): each process need not find it out again */
 static const char *const controlNames[] = {
-  "collector", "family", "recording", "clock", "log", "kinds", "mode", "stack", "raw", "paused", "only", "policy", "block", "blocks",
+  "collector", "family", "recording", "clock", "log", "kinds", "mode",
+  "stack", "raw", "paused", "only", "policy", "block", "blocks",
 };
 
 /* controlSound -- are the recorder's settings, if there are any, such that we understand them all? */
@@ -52,7 +53,7 @@ static Bool controlSound(void)
   return FALSE;
 }
 
-/* controlSetting -- what the recorder says, or NULL */
+/* controlSetting -- the recorder's setting of this name, or NULL */
 static const char *controlSetting(const char *name, char *room, Size size)
 {
   const char *settings = RawEnvironment(RegionVARIABLE);
@@ -80,15 +81,14 @@ const char *ControlVariable(const char *name, char *room, Size size)
 static Word controlNumber(const char *name, Word min, Word max, Word standard)
 {
   char room[32];
-  const char *value = ControlVariable(name, room, sizeof room), *at;
-  Word number = 0;
+  const char *value = ControlVariable(name, room, sizeof room), *at = value;
+  uint64_t number;
 
   if (value == NULL)
     return standard;
-  for (at = value; *at >= '0' && *at <= '9' && number <= max; ++at)
-    number = number * 10 + (Word)(*at - '0');
+  number = TextNumber(&at, 10);
   if (at != value && *at == '\0' && number >= min && number <= max)
-    return number;
+    return (Word)number;
   RawSay(name, value, "it is no number, or too small, or too large, and is left aside");
   return standard;
 }
@@ -136,19 +136,18 @@ static Bool controlFlag(const char *name)
 /* controlRecording -- the identity that the recorder has chosen; 0: none */
 static uint64_t controlRecording(void)
 {
-  enum { hex = 16 };
   char room[24];
   const char *at = controlSetting("recording", room, sizeof room);
-  uint64_t number = 0;
+  uint64_t number;
 
   if (at == NULL || at[0] != '0' || at[1] != 'x')
     return 0;
-  for (at += 2; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); ++at)
-    number = number * hex + (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+  at += 2;
+  number = TextNumber(&at, 16);
   return *at == '\0' ? number : 0;
 }
 
-/* controlBuffers -- what the environment says of blocks */
+/* controlBuffers -- read the variables about blocks */
 static void controlBuffers(void)
 {
   Control settings = &ControlSettings;
@@ -161,10 +160,10 @@ static void controlBuffers(void)
   settings->paused = controlFlag("PAWPRINT_PAUSED");
   settings->allowed = controlFlag("PAWPRINT_CONTROL");
   settings->only = (uint32_t)controlNumber("PAWPRINT_ONLY", 0, UINT32_MAX, 0);
-  SendSetRaw(settings->raw);
 }
 
-/* controlKinds -- which kinds are sent, and kept.  FALSE: told, and nothing is. */
+/* controlKinds -- the kinds that are sent, and kept.  FALSE: a name is unknown; the message was written, and none is.
+ */
 static Bool controlKinds(void)
 {
   char room[2][1024];
@@ -174,7 +173,8 @@ static Bool controlKinds(void)
 
   if (kinds != NULL && ControlMask(&ControlSettings.chosen, kinds, EventKindsDEFAULT, "PAWPRINT_KINDS") != ResOK)
     return FALSE;
-  /* Who chooses kinds wants the others to cost nothing: they are not kept either, unless that is asked for. */
+  /* A user who chooses kinds wants the others to cost nothing: they are not kept either, unless PAWPRINT_BUFFER asks
+   * for it. */
   buffered = ControlSettings.chosen;
   if (buffer == NULL || ControlMask(&buffered, buffer, EventKindsDEFAULT, "PAWPRINT_BUFFER") == ResOK)
     ControlSet(buffered, EventKindBUFFER);
@@ -205,21 +205,18 @@ void ControlFromEnvironment(void)
     return;
   }
   if (!controlCollector()) {
-    ControlOpenLog(ProcessMap());
-    if (!ProcessOpen())
+    ControlOpenLog(EmitterMap());
+    if (!EmitterOpen())
       return;
   }
   if (!settings->paused)
-    ControlStart();
+    ControlSet(settings->chosen, 0);
 }
 
 void ControlRecording(void)
 {
-  uint64_t *recording = &ControlSettings.recording;
-
-  if (*recording == 0 && RawCall(SYS_getrandom, recording, sizeof *recording, GRND_NONBLOCK) != sizeof *recording)
-    *recording = EventClockMonotonic() ^ (uint64_t)RawPid() << 40;
-  *recording |= *recording == 0;
+  if (ControlSettings.recording == 0)
+    ControlSettings.recording = RawRandom();
 }
 
 /* controlPlace -- append a way out as programs that this one starts can have it, and its file's number; FALSE: they
@@ -230,9 +227,7 @@ static Bool controlPlace(Text places, Text numbers, Plinth plinth)
 
   if (class != &PlinthClassFile && class != &PlinthClassUnix)
     return FALSE;
-  if (TextLength(places) > 0)
-    TextChar(places, ',');
-  TextString(places, plinth->place);
+  TextFormat(places, "%s%s", TextLength(places) > 0 ? "," : "", plinth->place);
   if (class == &PlinthClassUnix)
     return TRUE;
   if (TextLength(numbers) > 0)
@@ -241,8 +236,9 @@ static Bool controlPlace(Text places, Text numbers, Plinth plinth)
   return TRUE;
 }
 
-/* controlPut -- set a variable for the programs that this one starts.  setenv would take memory from the program's malloc, which is
- * recorded: the program has not allocated that.  What is put there stays for ever, as the program may copy the pointer. */
+/* controlPut -- set a variable for the programs that this one starts.  setenv would take memory from the program's
+ * malloc, which is recorded: the program has not allocated that.  What is put there stays for ever, as the program may
+ * copy the pointer. */
 static void controlPut(const char *name, const char *value)
 {
   Size length = strlen(name), count = 0, size = length + strlen(value) + 2;
@@ -250,9 +246,7 @@ static void controlPut(const char *name, const char *value)
 
   if (entry == NULL)
     return;
-  (void)strcpy(entry, name);
-  (void)strcat(entry, "=");
-  (void)strcat(entry, value);
+  (void)TextMake(entry, size, "%s=%s", name, value);
   for (; all != NULL && all[count] != NULL; ++count)
     if (strncmp(all[count], entry, length + 1) == 0) {
       all[count] = entry;
@@ -269,29 +263,26 @@ static void controlPut(const char *name, const char *value)
 
 void ControlFamily(void)
 {
-  char number[sizeof ControlSettings.family], clock[EventClockTellSIZE], room[ProcessPlinthsMAX * PlinthPlaceMAX];
-  TextStruct places, numbers, text, digits;
+  char number[sizeof ControlSettings.family], clock[EventClockTellSIZE], room[EmitterPlinthsMAX * PlinthPlaceMAX];
+  TextStruct places, numbers, text;
   Index i;
 
   if (controlSetting("log", room, sizeof room) != NULL)
     return;
-  /* Absolute: the same place, also for those who start in another folder. */
+  /* Absolute: programs that start in another folder use the same place. */
   TextInit(&places, room, sizeof room);
   TextInit(&numbers, number, sizeof number);
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && !controlPlace(&places, &numbers, &ProcessPlinths[i]))
+  for (i = 0; i < EmitterPlinthsMAX; ++i)
+    if (PlinthClassOf(&EmitterPlinths[i]) != NULL && !controlPlace(&places, &numbers, &EmitterPlinths[i]))
       return;
   if (TextLength(&places) == 0)
     return;
   controlPut("PAWPRINT_LOG", TextTerminate(&places));
   if (TextLength(&numbers) == 0)
     return;
-  (void)TextTerminate(&numbers);
   TextInit(&text, room, sizeof room);
-  SettingsAdd(&text, "family", number);
-  TextInit(&digits, number, sizeof number);
-  TextHex(&digits, ControlSettings.recording);
-  SettingsAdd(&text, "recording", TextTerminate(&digits));
+  SettingsAdd(&text, "family", TextTerminate(&numbers));
+  SettingsAdd(&text, "recording", TextMake(number, sizeof number, "%#jx", ControlSettings.recording));
   SettingsAdd(&text, "clock", EventClockTell(clock, EVENT_SLOW));
   controlPut(RegionVARIABLE, TextTerminate(&text));
 }

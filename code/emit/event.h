@@ -34,35 +34,37 @@
 #include "eventgen.h"
 
 _Static_assert(EventVersionMAJOR == BlockMAJOR, "a registry's major version is that of the format");
-_Static_assert(EventKindLIMIT <= 16, "the bits of what is buffered begin behind those of what is sent");
+_Static_assert(EventKindLIMIT <= 16, "the buffer bits begin behind the control bits");
 
-/* EventKindControl -- what is sent and what is buffered
+/* EventKindControl -- which kinds are sent, and which the flight recorder keeps
  *
- * A bit table: bit EventKindX says that kind X is sent, bit EventKindBUFFER + EventKindX that it goes to the flight
- * recorder when it is not.  Both are read by one load.  From a debugger: `call BTRes(EventKindControl, EventKindRef)`.
- * It is alone in its pages, so that another process's memory can be mapped over it.  Words behind the first belong to
- * the emitter.
+ * A bit table.  If bit EventKindX is set, kind X is sent; else, if bit EventKindBUFFER + EventKindX is set, the flight
+ * recorder keeps it.  Both are read by one load.  From a debugger: `call BTRes(EventKindControl, EventKindRef)`.
+ * The table is alone in its pages, so that shared memory can be mapped over it and a tool can change it from outside.
+ * Words behind the first belong to the emitter.
  */
 enum {
   EventKindBUFFER = 16,     /* where the buffer bits begin */
 #if defined(__x86_64__) || defined(__i386__)
-  EventControlSIZE = 4096,  /* bytes; the largest page there is on this processor: so aligned, the dynamic loader need not
-                               reserve more than the library takes */
+  EventControlSIZE = 4096,  /* bytes; the largest page there is on this processor: so aligned, the dynamic loader need
+                               not reserve more than the library takes */
 #else
   EventControlSIZE = 65536,
 #endif
-  EventControlOWNER = 2,    /* word that says, before anything else is mapped there, whose table it is */
-  EventControlCLOCK = 1,    /* word of EventControlX bits: 0 where an event need only read the processor's counter */
+  EventControlOWNER = 2,    /* word that says, before shared memory is mapped there, which emitter's table it is */
+  EventControlCLOCK = 1,    /* word of the three bits below: 0 where an event need only read the processor's counter */
   EventControlSLOW = 1,     /* the counter cannot serve as the clock */
-  EventControlBARRED = 4,   /* nor may it be looked at (plinth/clock.h, EventClockBar) */
-  EventControlATTEND = 2    /* somebody asks for something: the next event takes the slow way, and looks */
+  EventControlBARRED = 4,   /* nor may it be read at all (plinth/clock.h, EventClockBar) */
+  EventControlATTEND = 2    /* there is a request (state dump, flush), which the next event serves on its slow way */
 };
+
+#define EVENT_KINDS (((Word)1 << EventKindLIMIT) - 1) /* the bits of all kinds that are sent */
 
 extern Word EventKindControl[EventControlSIZE / sizeof(Word)] EVENT_API;
 
-/* EVENT_CONTROL -- the same, as annotations read it.  Inside the shared library a name that only it knows saves one
- * load; where the linker has moved the public one into the program, both are made to show the same memory
- * (ControlJoin). */
+/* EVENT_CONTROL -- the same table, under the name by which annotations read it.  Inside the shared library a hidden
+ * name saves one load.  If the linker has moved the public table into the program (a copy relocation), ControlJoin maps
+ * both to the same memory. */
 #if defined(PAWPRINT_LIBRARY)
 extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__((visibility("hidden")));
 #define EVENT_CONTROL EventKindControlHere
@@ -70,8 +72,8 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 #define EVENT_CONTROL EventKindControl
 #endif
 
-/* EVENT_ATTEND -- does somebody ask for something?
- * EVENT_SLOW -- does the system's clock serve, and not the processor's counter? */
+/* EVENT_ATTEND -- is there a request to serve?
+ * EVENT_SLOW -- is the system's clock used, and not the processor's counter? */
 #define EVENT_ATTEND ((__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) & EventControlATTEND) != 0)
 #define EVENT_SLOW ((__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) & EventControlSLOW) != 0)
 
@@ -81,8 +83,8 @@ extern Word EventKindControlHere[EventControlSIZE / sizeof(Word)] __attribute__(
 
 enum { EventBlockBIT = BlockMAX }; /* blocks lie in the upper halves of places of 2 * BlockMAX bytes, at their end */
 
-/* A thread's streams: one for each kind, and one for events that define what others refer to (interned strings), which
- * no policy overwrites.  Those are of the kind User. */
+/* A thread's streams: one for each kind, and one for definitions to which other events refer (interned strings), which
+ * no policy overwrites.  Definitions have the kind User. */
 enum { EventStreamDEFINITION = EventKindLIMIT, EventStreamsLIMIT };
 
 /* One thread's place in one of its blocks. */
@@ -92,32 +94,31 @@ typedef struct EventCursorStruct {
   uint32_t unused;
 } EventCursorStruct, *EventCursor;
 
-/* What a thread touches for each event; the rest of its state is behind it (buffer.h). */
+/* The part of a thread's state that each event uses; the rest follows it in memory (stream.h). */
 typedef struct EventThreadStruct {
   EventCursorStruct cursor[EventStreamsLIMIT][2]; /* by kind, and 0: sent, 1: flight recorder */
-  struct EventThreadStruct *self;              /* this, while it is a thread's; NULL in the child of a fork */
+  struct EventThreadStruct *self;              /* this struct, while a thread owns it; NULL in the child of a fork */
 } EventThreadStruct, *EventThread;
 
 /* The calling thread's state, or NULL before its first event. */
 extern __thread EventThread EventThreadSelf __attribute__((tls_model("initial-exec"))) EVENT_API;
 
-/* Inside the shared library it has a name that only the library knows: no linker option binds a thread's variable inside,
- * and a program may have an emitter of its own that shows one. */
+/* Inside the shared library it has a hidden name: no linker option binds references to a thread-local variable to the
+ * library's own, and a program may have an emitter of its own that exports one. */
 #if defined(PAWPRINT_LIBRARY)
 extern __thread EventThread EventThreadSelfHere __attribute__((tls_model("initial-exec"), visibility("hidden")));
 #define EventThreadSelf EventThreadSelfHere
 #endif
 
-/* EventReserveSlow -- what EventReserve does when the simple way did not serve: no block yet, a full one, a new epoch,
- * a new process
+/* EventReserveSlow -- reserve an event when EventTry could not: no block yet, a full block, a new epoch, a new process
  *
  * kind  EventKindX, or EventStreamDEFINITION
- * at    what the simple way reserved (EventTry), or 0: given up and marked so
+ * at    the room that EventTry reserved, or 0; it is marked as padding, and other room is found
  */
 extern void *EventReserveSlow(unsigned kind, Size size, Word at) EVENT_API __attribute__((cold, noinline));
 
-/* EventClockElse -- the time where reading the counter is not all: the system's clock; or a time that no event has,
- * so that the event takes the slow way */
+/* EventClockElse -- the time if a bit of EventControlCLOCK is set: that of the system's clock; or, if there is a
+ * request, a time that no event has, so that the event takes the slow way */
 extern uint64_t EventClockElse(void) EVENT_API __attribute__((cold));
 
 /* eventAdvance -- move a cursor on; returns where it was.  Towards signal handlers of the same thread this is
@@ -132,7 +133,7 @@ static inline Word eventAdvance(Word *next, Word size)
 #endif
 }
 
-/* eventFill -- an event's header, but for its code */
+/* eventFill -- write an event's header, except its code */
 static inline void eventFill(Word at, Size size, uint64_t now)
 {
   EventHeaderStruct header = {0, (uint16_t)size, (uint32_t)now};
@@ -142,21 +143,34 @@ static inline void eventFill(Word at, Size size, uint64_t now)
   __atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
 }
 
-/* EventTry -- room for one event in the calling thread's block, the simple way
+/* EventTryAt -- EventTry in one of the thread's blocks */
+static inline Bool EventTryAt(EventCursor cursor, Size size, Word *atReturn)
+{
+  uint32_t epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
+  uint64_t now;
+  Word at;
+
+  *atReturn = at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
+  now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClockCounter(FALSE)
+                                                                                          : EventClockElse();
+  if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
+    return FALSE;
+  eventFill(at, size, now);
+  return TRUE;
+}
+
+/* EventTry -- reserve room for one event in the calling thread's block, if that has some
  *
  * kind      EventKindX
  * size      bytes, header included, not rounded; at most EventSizeMAX
  * atReturn  the room, whose header has length and time; the caller fills in the parameters and calls EventCommit.
- *           Otherwise what EventReserveSlow is to be called with
- * returns   FALSE: the simple way does not serve
+ *           If FALSE is returned: the argument `at` for EventReserveSlow
+ * returns   FALSE: call EventReserveSlow
  */
 static inline Bool EventTry(unsigned kind, Size size, Word *atReturn)
 {
   EventThread thread = EventThreadSelf;
   EventCursor cursor;
-  uint32_t epoch;
-  uint64_t now;
-  Word at;
 
   *atReturn = 0;
   if (UNLIKELY(thread == NULL))
@@ -167,17 +181,10 @@ static inline Bool EventTry(unsigned kind, Size size, Word *atReturn)
     __asm__ volatile("");
     ++cursor;
   }
-  epoch = __atomic_load_n(&cursor->epoch, __ATOMIC_RELAXED);
-  *atReturn = at = eventAdvance(&cursor->next, WordAlignUp(size, EventALIGN));
-  now = LIKELY(__atomic_load_n(&EVENT_CONTROL[EventControlCLOCK], __ATOMIC_RELAXED) == 0) ? EventClockCounter(FALSE)
-                                                                                          : EventClockElse();
-  if (UNLIKELY(((at + size - 1) & EventBlockBIT) == 0 || (uint32_t)(now >> 32) != epoch))
-    return FALSE;
-  eventFill(at, size, now);
-  return TRUE;
+  return EventTryAt(cursor, size, atReturn);
 }
 
-/* EventReserve -- the same, whatever it takes.  NULL: no room; counted. */
+/* EventReserve -- reserve room for one event.  NULL: there is none, and the event is counted as discarded. */
 static inline void *EventReserve(unsigned kind, Size size)
 {
   Word at;

@@ -2,552 +2,495 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/aver.h"
 #include "emit/control.h"
-#include "emit/process.h"
+#include "emit/emitter.h"
 #include "emit/selfdrain.h"
 #include "emit/send.h"
-#include "emit/traceback.h"
 #include "handover/collectorsocket.h"
 #include "handover/handover.h"
-#include "plinth/descriptor.h"
-#include "plinth/rawsyscall.h"
-#include "plinth/seccomp.h"
 
 enum {
-  lifeMoment = 1000000, /* ns */
-  lifeMoments = 1000,   /* so many are waited for at the end */
-  lifeBegins = 5000     /* and so many for another thread that sets the process up */
+  lifecycleMoment = 1000000, /* ns */
+  lifecycleMoments = 1000,   /* so many are waited for at the end */
+  lifecycleBegins = 5000     /* and so many for another thread that sets the process up */
 };
 
-static Bool lifeRead; /* the environment; once, also for the children of fork */
+static Bool lifecycleRead; /* the environment; once, also for the children of fork */
 
-/* What a child of fork knows of its parent: in memory that it has, too.  A process that has not set itself up has done
- * nothing that anybody was told of, so what it knows holds for its own children. */
+/* What the child of a fork knows of its parent, in memory that the child inherits.  A process that has not set itself
+ * up has no events, so its own children inherit what it knows. */
 static struct {
-  HeaderForkStruct parent; /* identity: of whoever set itself up last; `before`: it may be forking since then */
+  HeaderForkStruct parent; /* identity: the last process that set itself up; before: since then it may be forking */
   Bool forked;             /* this process is a child of it */
-} lifeFork;
+} lifecycleFork;
 
-/* lifeForks -- in the parent */
-static void lifeForks(void)
+/* lifecycleForks -- in the parent */
+static void lifecycleForks(void)
 {
-  Process process = ProcessIfReady();
+  Emitter emitter = EmitterIfReady();
 
-  if (process == NULL)
+  if (emitter == NULL)
     return;
-  StoreForks(&process->shared);
-  lifeFork.parent.thread = (uint32_t)RawCall(SYS_gettid);
-  lifeFork.parent.before = EventClock(EVENT_SLOW);
+  StoreForks(&emitter->shared);
+  lifecycleFork.parent.thread = (uint32_t)RawCall(SYS_gettid);
+  lifecycleFork.parent.before = EventClock(EVENT_SLOW);
 }
 
-/* lifeParent -- the process sets itself up: whose child is it?  What was forked without asking us was made at some
- * time, of which we know the end. */
-static void lifeParent(Process process)
+/* lifecycleParent -- the process sets itself up: which process is its parent?  A fork that bypassed our handlers
+ * happened at an unknown time, of which only the latest moment is known. */
+static void lifecycleParent(Emitter emitter)
 {
-  if (lifeFork.parent.identity != 0)
-    process->forked = lifeFork.parent;
-  if (process->forked.identity != 0 && !lifeFork.forked) {
-    process->forked.thread = 0;
-    process->forked.before = process->forked.after = EventClock(EVENT_SLOW);
+  if (lifecycleFork.parent.identity != 0)
+    emitter->forked = lifecycleFork.parent;
+  if (emitter->forked.identity != 0 && !lifecycleFork.forked) {
+    emitter->forked.thread = 0;
+    emitter->forked.before = emitter->forked.after = EventClock(EVENT_SLOW);
   }
-  lifeFork.parent = (HeaderForkStruct){.identity = process->identity};
-  lifeFork.forked = FALSE;
+  lifecycleFork.parent = (HeaderForkStruct){.identity = emitter->identity};
+  lifecycleFork.forked = FALSE;
 }
 
-/* lifeForked -- in the child: the thread's state was its parent's, and its place may soon be another thread's,
- * whose it would seem to be */
-static void lifeForked(void)
+/* lifecycleForked -- in the child: the thread's state was its parent's, and its place may soon belong to another
+ * thread of the child */
+static void lifecycleForked(void)
 {
   EventThreadSelf = NULL;
-  if (!lifeFork.forked)
-    lifeFork.parent.after = EventClock(EVENT_SLOW);
-  lifeFork.forked = TRUE;
+  if (!lifecycleFork.forked)
+    lifecycleFork.parent.after = EventClock(EVENT_SLOW);
+  lifecycleFork.forked = TRUE;
   ControlJoin();
   DescriptorForked();
   StoreForked();
   if (ControlSettings.only != 0)
-    ControlStop();
+    ControlSet(0, 0);
 }
 
-/* lifeIdentity -- a number that no other process has, on any machine */
-static uint64_t lifeIdentity(void)
-{
-  uint64_t identity = 0;
-
-  if (RawCall(SYS_getrandom, &identity, sizeof identity, GRND_NONBLOCK) != sizeof identity)
-    identity = EventClockMonotonic() * 0x9e3779b97f4a7c15ull + (uint64_t)RawPid();
-  return identity | 1;
-}
-
-/* lifeSetUp -- all that must be there before the first event; one thread, once, and once more in each child of
- * fork */
-static void lifeSetUp(Process process)
+/* lifecycleSetUp -- set up everything that the first event needs; one thread does so, once, and again in each child of
+ * a fork */
+static void lifecycleSetUp(Emitter emitter)
 {
   Bool slow;
 
-  if (!lifeRead) {
+  if (!lifecycleRead) {
     RawVoice(); /* before anything is opened here */
     ControlClock();
   }
   slow = EventClockChoose();
-  process->pid = RawPid();
+  emitter->pid = RawPid();
+  SendPrepare(emitter);
   DescriptorForked(); /* whatever made this process */
-  process->threadsMax = ProcessThreadsMax();
-  process->identity = lifeIdentity();
+  emitter->identity = RawRandom();
   ControlJoin();
   EVENT_CONTROL[EventControlCLOCK] = slow ? EventControlSLOW : 0;
-  EventClockSync(&process->sync, slow);
-  lifeParent(process);
-  ProcessThreadsBegin();
-  if (!lifeRead)
+  EventClockSync(&emitter->sync, slow);
+  lifecycleParent(emitter);
+  EmitterThreadsBegin();
+  if (!lifecycleRead)
     ControlFromEnvironment();
-  lifeRead = TRUE;
-  process->blockSize = ControlSettings.blockSize;
-  ProcessShareAlone(process);
-  /* Where nothing is sent, whoever reads a core needs it all the same. */
-  if (ProcessRegion(process) == NULL) {
-    (void)ProcessOwnMore(process, 0);
-    (void)SendHeader(process);
+  lifecycleRead = TRUE;
+  emitter->blockSize = ControlSettings.blockSize;
+  EmitterShareAlone(emitter);
+  /* Where nothing is sent, a reader of a core file needs it all the same. */
+  if (EmitterRegion(emitter) == NULL) {
+    (void)EmitterOwnMore(emitter, 0);
+    (void)SendHeader(emitter);
   }
 }
 
-static Bool lifeBegun; /* the constructors of the library run, or have run */
+static Bool lifecycleBegun; /* the constructors of the library run, or have run */
 
-#if defined(PAWPRINT_LIBRARY)
-extern void __asan_init(void) __attribute__((weak));
-extern void __msan_init(void) __attribute__((weak));
-extern void __tsan_init(void) __attribute__((weak));
-
-Bool ProcessAside(void)
+Bool EmitterAside(void)
 {
-  return __tsan_init != NULL;
+  return RawThreadSANITIZED;
 }
 
-Bool ProcessSleeps(void)
+Bool EmitterSleeps(void)
 {
-  return ProcessAside() || ((__asan_init != NULL || __msan_init != NULL) && !lifeBegun);
-}
-#else
-/* A program that has us inside is built with us: our own tests, for instance. */
-Bool ProcessAside(void)
-{
-  return FALSE;
+  return EmitterAside() || (RawSANITIZED && !lifecycleBegun);
 }
 
-Bool ProcessSleeps(void)
+/* lifecycleWait -- another thread sets the process up.  It waits for the collector and the file system only, and no
+ * thread that waits here has a lock that it needs.  FALSE: it does not finish all the same, because it was stopped, or
+ * its state was written over.  That is found out once; from then on events are lost at once, and counted, until it
+ * does. */
+static Bool lifecycleWait(Emitter emitter)
 {
-  return FALSE;
-}
-#endif
-
-/* lifeWait -- another thread sets the process up: it waits for nobody but the collector and the file system, and nobody
- * who waits here has what it needs.  FALSE: it does not come to an end all the same, as when it was stopped, or its state
- * was written over.  That is found out once; then events are lost at once, and counted, until it does. */
-static Bool lifeWait(Process process)
-{
-  long moment[2] = {0, lifeMoment};
   unsigned tries;
 
-  for (tries = 0; __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) != 2; ++tries) {
-    if (tries == lifeBegins || __atomic_load_n(&process->stuck, __ATOMIC_RELAXED)) {
-      __atomic_store_n(&process->stuck, TRUE, __ATOMIC_RELAXED);
+  for (tries = 0; __atomic_load_n(&emitter->state, __ATOMIC_ACQUIRE) != 2; ++tries) {
+    if (tries == lifecycleBegins || __atomic_load_n(&emitter->stuck, __ATOMIC_RELAXED)) {
+      __atomic_store_n(&emitter->stuck, TRUE, __ATOMIC_RELAXED);
       return FALSE;
     }
-    (void)RawCall(SYS_nanosleep, moment, NULL);
+    RawNap(lifecycleMoment);
   }
   return TRUE;
 }
 
-Process ProcessGet(void)
+Emitter EmitterGet(void)
 {
-  Process process = UNLIKELY(ProcessSleeps()) ? NULL : ProcessMap();
+  Emitter emitter = UNLIKELY(EmitterSleeps()) ? NULL : EmitterMap();
   unsigned none = 0;
 
-  if (process == NULL || __atomic_load_n(&process->state, __ATOMIC_ACQUIRE) == 2)
-    return process;
-  if (__atomic_compare_exchange_n(&process->state, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    lifeSetUp(process);
-    __atomic_store_n(&process->state, 2, __ATOMIC_RELEASE);
+  if (emitter == NULL || __atomic_load_n(&emitter->state, __ATOMIC_ACQUIRE) == 2)
+    return emitter;
+  if (__atomic_compare_exchange_n(&emitter->state, &none, 1, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    lifecycleSetUp(emitter);
+    __atomic_store_n(&emitter->state, 2, __ATOMIC_RELEASE);
   }
-  return lifeWait(process) ? process : NULL;
+  return lifecycleWait(emitter) ? emitter : NULL;
 }
 
-void ProcessMiss(void)
+void EmitterMiss(void)
 {
-  if (!ProcessSleeps() && ProcessMap() != NULL)
-    ProcessLose(ProcessMap());
+  if (!EmitterSleeps() && EmitterMap() != NULL)
+    EmitterLose(EmitterMap());
 }
 
-/* lifeFinish -- what the ways out still keep is to arrive; each may take a second */
-static void lifeFinish(void)
+/* lifecycleFinish -- wait until kept messages of all ways out have arrived, a second for each at most */
+static void lifecycleFinish(void)
 {
   Index i;
 
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) != NULL)
-      (void)PlinthFinish(&ProcessPlinths[i], BlockMessageEvents);
+  for (i = 0; i < EmitterPlinthsMAX; ++i)
+    if (PlinthClassOf(&EmitterPlinths[i]) != NULL)
+      (void)PlinthFinish(&EmitterPlinths[i], BlockMessageEvents);
 }
 
-/* lifeFlush -- what the calling thread's blocks hold */
-static void lifeFlush(Process process)
+/* lifecycleFlush -- send the calling thread's blocks */
+static void lifecycleFlush(Emitter emitter)
 {
   Thread thread = EventThreadSelf != NULL && EventThreadSelf->self != NULL ? (Thread)(void *)EventThreadSelf : NULL;
 
   if (thread != NULL && !thread->inside)
-    ThreadFlush(process, thread, FALSE, TRUE);
+    ThreadFlush(emitter, thread, FALSE, TRUE);
   if (thread != NULL && thread->nested != NULL)
-    ThreadFlush(process, thread->nested, FALSE, TRUE);
+    ThreadFlush(emitter, thread->nested, FALSE, TRUE);
 }
 
-/* lifeForget -- nothing in the region is needed any more.  If this thread emits again, its events go to a new one. */
-static void lifeForget(Process process)
+/* lifecycleForget -- nothing in the region is needed any more.  If this thread emits again, its events go to a new
+ * one. */
+static void lifecycleForget(Emitter emitter)
 {
   Index i;
 
-  for (i = 0; i < process->threads; ++i)
-    ThreadForget(ProcessThread(process, i), &process->shared);
-  if (ProcessRegion(process) == NULL)
+  for (i = 0; i < emitter->threads; ++i)
+    ThreadForget(EmitterThread(emitter, i), &emitter->shared);
+  if (EmitterRegion(emitter) == NULL)
     return;
-  StoreUnlink(&process->shared);
-  process->lost += __atomic_load_n(&ProcessRegion(process)->lost, __ATOMIC_RELAXED);
-  __atomic_store_n(&process->shared.header, NULL, __ATOMIC_RELEASE);
+  StoreUnlink(&emitter->shared);
+  emitter->lost += __atomic_load_n(&EmitterRegion(emitter)->lost, __ATOMIC_RELAXED);
+  __atomic_store_n(&emitter->shared.header, NULL, __ATOMIC_RELEASE);
 }
 
-/* lifeSayLost -- so many events are lost */
-static void lifeSayLost(uint64_t lost, Bool others)
+/* lifecycleLostTake -- the events that the process has counted as lost, here and in its region; from here on the
+ * caller counts them */
+static uint64_t lifecycleLostTake(Emitter emitter)
 {
-  char room[64];
-  TextStruct text;
+  RegionHeader region = EmitterRegion(emitter);
 
-  TextInit(&text, room, sizeof room);
-  TextString(&text, others ? "at least " : "");
-  TextDecimal(&text, lost);
-  TextString(&text, lost == 1 ? " event is lost" : " events are lost");
-  RawSay("not all could be written", ProcessLog(), TextTerminate(&text));
+  return __atomic_exchange_n(&emitter->lost, 0, __ATOMIC_RELAXED) +
+         (region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0);
 }
 
-/* lifeAway -- events that are counted as away in private memory are counted as lost from here on, not twice */
-static void lifeAway(RegionHeader region, uint64_t lost)
+/* lifecycleLedger -- from here on no other process counts in the region.  Where there was no room for its page none
+ * has, and touching the page would kill the program. */
+static void lifecycleLedger(Emitter emitter)
 {
-  uint64_t away = region != NULL ? __atomic_load_n(&region->pool.away, __ATOMIC_RELAXED) : 0;
-
-  if (away != 0)
-    (void)__atomic_fetch_sub(&region->pool.away, away < lost ? away : lost, __ATOMIC_RELAXED);
+  if (EmitterRegion(emitter) != NULL && StoreProvide(&emitter->shared, RegionCONTROL, EventControlSIZE))
+    RegionLedgerClose(EmitterRegion(emitter));
 }
 
-/* lifeLedger -- nobody counts in the region any more.  Where there was no room for its page nobody has, and to touch that
- * would kill the program. */
-static void lifeLedger(Process process)
-{
-  if (StoreProvide(&process->shared, RegionCONTROL, EventControlSIZE))
-    RegionLedgerClose(ProcessRegion(process));
-}
-
-/* lifeLost -- so many events end with the process, which is counted where readers find it: in the region, or in the header
- * block.  Who has a collector, and a region that ends with it, tells the collector of all that are lost: that has the last
- * word in the log.
+/* lifecycleLost -- so many events end with the process, which is counted where readers find it: in the region, or in
+ * the header block.  Who has a collector, and a region that ends with it, tells the collector of all that are lost:
+ * that has the last word in the log.
  *
  * others   other threads go on
  * returns  whether the collector knows */
-static Bool lifeLost(Process process, uint64_t lost, Bool others)
+static Bool lifecycleLost(Emitter emitter, uint64_t lost, Bool others)
 {
-  RegionHeader region = ProcessRegion(process);
-  uint64_t *count = region != NULL ? &region->lost : &process->lost;
-  Bool ends = !ProcessFound(process);
+  RegionHeader region = EmitterRegion(emitter);
+  uint64_t *count = region != NULL ? &region->lost : &emitter->lost;
+  uint64_t away = region != NULL ? __atomic_load_n(&region->pool.away, __ATOMIC_RELAXED) : 0;
+  Bool ends = !EmitterFound(emitter);
+  char room[64];
 
-  lifeAway(region, lost);
-  if (ends && region != NULL)
-    lifeLedger(process);
+  if (away != 0) /* what is counted as away in private memory is lost from here on, and counts once */
+    (void)__atomic_fetch_sub(&region->pool.away, away < lost ? away : lost, __ATOMIC_RELAXED);
   if (ends) {
-    lost += __atomic_exchange_n(&process->lost, 0, __ATOMIC_RELAXED);
-    lost += region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0;
+    lifecycleLedger(emitter);
+    lost += lifecycleLostTake(emitter);
   }
   if (lost == 0)
     return FALSE;
-  lifeSayLost(lost, others);
-  if (ends && HandLost(lost))
+  RawSay("not all could be written", EmitterLog(),
+         TextMake(room, sizeof room, "%s%ju event%s lost", others ? "at least " : "", lost,
+                  lost == 1 ? " is" : "s are"));
+  if (ends && CollectorSocketLost(lost))
     return TRUE;
   (void)__atomic_fetch_add(count, lost, __ATOMIC_RELAXED);
   return FALSE;
 }
 
-/* lifeHalt -- other threads go on, and nobody will find their memory: the process's part ends here, so they send nothing any
- * more, and are given a moment for what they have begun */
-static void lifeHalt(Process process)
+/* lifecycleHalt -- other threads go on, and their memory could not be found: the process's part of the log ends here.
+ * Switch all kinds off for them, and give them a moment for the events that they have begun. */
+static void lifecycleHalt(Emitter emitter)
 {
-  long moment[2] = {0, lifeMoment};
-
-  process->halted |= (uint32_t)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & (((Word)1 << EventKindLIMIT) - 1));
-  ControlStop();
-  (void)RawCall(SYS_nanosleep, moment, NULL);
+  emitter->halted |= (uint32_t)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & EVENT_KINDS);
+  ControlSet(0, 0);
+  RawNap(lifecycleMoment);
 }
 
-/* lifePrivate -- what other threads have in private memory is sent, by us or by those that are about to: they end when
- * the process does
+/* lifecyclePrivate -- what other threads have in private memory is sent, by us or by those that are about to: they end
+ * when the process does
  *
  * knownReturn  whether the collector knows how much that is which could not be sent
  * returns      FALSE: some could not */
-static Bool lifePrivate(Process process, Bool *knownReturn)
+static Bool lifecyclePrivate(Emitter emitter, Bool *knownReturn)
 {
-  uint64_t refused = SelfDrainSnapshot(process, SelfDrainPRIVATE);
-  long moment[2] = {0, lifeMoment};
+  uint64_t refused = SelfDrainSnapshot(emitter, SelfDrainPRIVATE);
   unsigned tries;
 
-  for (tries = 0; tries < lifeMoments && refused == 0 && SelfDrainPrivate(process, FALSE); ++tries)
-    (void)RawCall(SYS_nanosleep, moment, NULL);
-  refused += SelfDrainLeft(process);
-  *knownReturn = lifeLost(process, refused, TRUE);
+  for (tries = 0; tries < lifecycleMoments && refused == 0 && SelfDrainPrivate(emitter, FALSE); ++tries)
+    RawNap(lifecycleMoment);
+  refused += SelfDrainLeft(emitter);
+  *knownReturn = lifecycleLost(emitter, refused, TRUE);
   return refused == 0;
 }
 
-/* lifeLeft -- what no way out has taken stays in the region, if that outlives us; else it is lost; returns whether the
- * collector knows how much that is */
-static Bool lifeLeft(Process process)
+/* lifecycleLeft -- events that no way out has taken stay in the region, if that outlives us; else they are lost.
+ * Returns whether the collector knows how many */
+static Bool lifecycleLeft(Emitter emitter)
 {
-  if (ProcessFound(process)) {
-    __atomic_store_n(&ProcessRegion(process)->hand.unwritten, TRUE, __ATOMIC_RELAXED);
-    RawSay("not all could be written", process->shared.path,
+  if (EmitterFound(emitter)) {
+    __atomic_store_n(&EmitterRegion(emitter)->hand.unwritten, TRUE, __ATOMIC_RELAXED);
+    RawSay("not all could be written", emitter->shared.path,
            "the rest stays there, and is read with the log; eventrec --clean removes it, and adds it to a log that is "
            "a file");
   }
-  return lifeLost(process, SelfDrainLeft(process), FALSE);
+  return lifecycleLost(emitter, SelfDrainLeft(emitter), FALSE);
 }
 
-/* lifeLastWords -- what comes now may use the room that is left for it below the limit on file sizes; or no longer */
-static void lifeLastWords(Bool last)
+/* lifecycleLastWords -- what comes now may use the room that is left for it below the limit on file sizes; or no
+ * longer */
+static void lifecycleLastWords(Bool last)
 {
   Index i;
 
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    ProcessPlinths[i].last = last;
+  for (i = 0; i < EmitterPlinthsMAX; ++i)
+    EmitterPlinths[i].last = last;
 }
 
-/* lifeVoid -- is the log there, and nothing in it?  Then it says itself that all is missing. */
-static Bool lifeVoid(void)
+/* lifecycleVoid -- is the log there, and empty?  Then readers see that everything is missing. */
+static Bool lifecycleVoid(void)
 {
   struct stat status;
   Index i;
 
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && DescriptorOurs(&ProcessPlinths[i], &status) >= 0 &&
+  for (i = 0; i < EmitterPlinthsMAX; ++i)
+    if (PlinthClassOf(&EmitterPlinths[i]) != NULL && DescriptorOurs(&EmitterPlinths[i], &status) >= 0 &&
         S_ISREG(status.st_mode) && status.st_size == 0)
       return TRUE;
   return FALSE;
 }
 
-/* lifeElsewhere -- no way out takes the header block that says what is lost, and nobody finds our memory: another process's counts
- * it.  If there is none an empty file says, beside a log that has something, that there was a process. */
-static void lifeElsewhere(Process process)
+/* lifecycleElsewhere -- no way out takes the header block that says how many events are lost, and our memory could not
+ * be found: count them in another process's region.  If there is none, an empty file beside a log that is not empty
+ * shows that there was a process. */
+static void lifecycleElsewhere(Emitter emitter)
 {
-  RegionHeader region = ProcessRegion(process);
-  uint64_t lost = __atomic_exchange_n(&process->lost, 0, __ATOMIC_RELAXED);
+  uint64_t lost = lifecycleLostTake(emitter);
 
-  lost += region != NULL ? __atomic_exchange_n(&region->lost, 0, __ATOMIC_RELAXED) : 0;
-  lost -= lost < process->lostTold ? lost : process->lostTold;
-  if (lost != 0 && !ControlLedgerCount(lost) && !(ControlLedgerFind(ProcessLog()) && ControlLedgerCount(lost)) && !lifeVoid())
-    StoreMark(ProcessLog(), ControlSettings.recording);
+  lost -= lost < emitter->lostTold ? lost : emitter->lostTold;
+  if (lost != 0 && !ControlLedgerCount(lost) && !(ControlLedgerFind(EmitterLog()) && ControlLedgerCount(lost)) &&
+      !lifecycleVoid())
+    StoreMark(EmitterLog(), ControlSettings.recording);
 }
 
-/* lifeClose -- all went out: the last header block follows.  Then nothing in the region is needed any more.  FALSE: a log has not taken
- * it.  The room below the limit on file sizes is for those who have lost something. */
-static Bool lifeClose(Process process)
+/* lifecycleClose -- every block was sent: send the last header block.  Then nothing in the region is needed any more.
+ * If a log does not take it the region says so, and stays; if the region could not be found, readers see that the end
+ * is missing: no event is lost now, and those that were lost before are counted elsewhere.  Who has lost nothing does
+ * without the room that is left below the limit on file sizes. */
+static void lifecycleClose(Emitter emitter, Bool found)
 {
   Res res;
 
-  if (ProcessRegion(process) != NULL)
-    lifeLedger(process);
-  res = SendEnd(process); /* first: who is killed in between leaves a region that has nothing which the log lacks */
-  if (res == ResOK)
-    lifeForget(process);
-  return res == ResOK;
-}
-
-/* lifeUnclosed -- a log has not taken that: the region says it, and stays.  Where nobody finds it readers see that the end is missing;
- * nothing is lost now, so what was lost before is counted elsewhere. */
-static void lifeUnclosed(Process process, Bool found)
-{
-  if (!found) {
-    lifeElsewhere(process);
-    lifeForget(process);
+  lifecycleLedger(emitter);
+  res = SendEnd(emitter); /* first: if the process is killed in between, its region has no event that the log lacks */
+  if (res != ResOK && found) {
+    (void)lifecycleLeft(emitter);
+    (void)SendLeave(emitter, FALSE);
     return;
   }
-  (void)lifeLeft(process);
-  SendStay(process);
+  if (res != ResOK)
+    lifecycleElsewhere(emitter);
+  lifecycleForget(emitter);
 }
 
-/* lifeLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody goes on
- * that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the region all has to.
- * If the log does not take that header block the region stays, as if there were more: it says what the log should have. */
-static void lifeLast(Process process)
+/* lifecycleLast -- without a collector: what is full goes out, then a last header block.  If all went out and nobody
+ * goes on that names no region: so readers know that nothing is missing; then the region goes.  If nobody finds the
+ * region all has to.  If the log does not take that header block the region stays, as if there were more: it says what
+ * the log should have. */
+static void lifecycleLast(Emitter emitter)
 {
-  Bool others = ProcessOthers(process), found = ProcessFound(process), known = FALSE, all;
+  Bool others = EmitterOthers(emitter), found = EmitterFound(emitter), known = FALSE, all;
 
   if (others && !found)
-    lifeHalt(process);
-  all = SelfDrainAll(process, others ? SelfDrainHURRY : SelfDrainSETTLE);
+    lifecycleHalt(emitter);
+  all = SelfDrainAll(emitter, others ? SelfDrainHURRY : SelfDrainSETTLE);
   if (all && !others) {
-    if (!lifeClose(process))
-      lifeUnclosed(process, found);
+    lifecycleClose(emitter, found);
     return;
   }
-  all = others ? lifePrivate(process, &known) && !found : FALSE;
+  all = others ? lifecyclePrivate(emitter, &known) && !found : FALSE;
   if (!others)
-    known = lifeLeft(process);
-  lifeLastWords(!known); /* then they are the collector's */
-  if ((all ? SendEnd : SendLeave)(process) != ResOK && !found)
-    lifeElsewhere(process);
-  lifeLastWords(FALSE);
+    known = lifecycleLeft(emitter);
+  lifecycleLastWords(!known); /* then they are the collector's */
+  if ((all ? SendEnd(emitter) : SendLeave(emitter, TRUE)) != ResOK && !found)
+    lifecycleElsewhere(emitter);
+  lifecycleLastWords(FALSE);
 }
 
-/* lifeBeside -- with a collector: the ways out that the process has beside it had all that it has handed over.  Where
- * other threads go on, what they have committed so far goes out, and no last header block. */
-static void lifeBeside(Process process)
+/* lifecycleBeside -- with a collector: the ways out that the process has beside it had all that it has handed over.
+ * Where other threads go on, what they have committed so far goes out, and no last header block. */
+static void lifecycleBeside(Emitter emitter)
 {
-  if (!ProcessOpen())
+  if (!EmitterOpen())
     return;
-  if (ProcessOthers(process))
-    (void)SelfDrainSnapshot(process, SelfDrainBESIDE);
+  if (EmitterOthers(emitter))
+    (void)SelfDrainSnapshot(emitter, SelfDrainBESIDE);
   else
-    (void)SendEnd(process); /* what a way out has not taken is in the collector's log */
+    (void)SendEnd(emitter); /* blocks that a way out refused are in the collector's log */
 }
 
-/* lifeClockBar -- neither the processor's counter nor the system is to be asked for the time */
-static void lifeClockBar(void)
+/* lifecycleClockBar -- neither the processor's counter nor the system is to be asked for the time */
+static void lifecycleClockBar(void)
 {
   EventClockBar(EVENT_SLOW);
   (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlBARRED, __ATOMIC_SEQ_CST);
 }
 
-/* lifeAhead -- what can be had only as long as the system helps */
-static void lifeAhead(Process process)
+/* lifecycleAhead -- do now what the system may refuse later */
+static void lifecycleAhead(Emitter emitter)
 {
   (void)SendRegistry();
-  if (ProcessRegion(process) != NULL)
-    StoreAhead(&process->shared);
-  (void)ProcessOwnMore(process, 0);
+  if (EmitterRegion(emitter) != NULL)
+    StoreAhead(&emitter->shared);
+  (void)EmitterOwnMore(emitter, 0);
 }
 
-void ProcessBar(Bool counterOnly)
+void EmitterBar(Bool counterOnly)
 {
-  Process process = ProcessGet();
+  Emitter emitter = EmitterGet();
 
-  if (process == NULL)
+  if (emitter == NULL)
     return;
-  lifeClockBar();
+  lifecycleClockBar();
   if (counterOnly)
     return;
-  lifeAhead(process);
+  lifecycleAhead(emitter);
   RawBar();
 }
 
-void ProcessForbid(Bool known)
+void EmitterForbid(Bool known)
 {
   static const long provide[6] = {0, 0, MADV_POPULATE_WRITE};
   static const long map[6] = {0, 0, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0};
   static const long clock[6] = {CLOCK_MONOTONIC};
-  Process process = ProcessGet();
+  Emitter emitter = EmitterGet();
 
-  if (process != NULL && (!known || ForbidNext(SYS_madvise, provide) || ForbidNext(SYS_mmap, map)))
-    lifeAhead(process);
-  if (process != NULL && EVENT_SLOW && (!known || ForbidNext(SYS_clock_gettime, clock)))
-    lifeClockBar();
-  (known ? ForbidSet : ForbidUnknown)();
+  if (emitter != NULL && (!known || ForbidNext(SYS_madvise, provide) || ForbidNext(SYS_mmap, map)))
+    lifecycleAhead(emitter);
+  if (emitter != NULL && EVENT_SLOW && (!known || ForbidNext(SYS_clock_gettime, clock)))
+    lifecycleClockBar();
+  if (known)
+    ForbidSet();
+  else
+    ForbidUnknown(TRUE);
 }
 
-void ProcessUnbar(void)
+void EmitterUnbar(void)
 {
   RawUnbar();
   (void)__atomic_fetch_and(&EVENT_CONTROL[EventControlCLOCK], ~(Word)EventControlBARRED, __ATOMIC_SEQ_CST);
   EventClockUnbar();
 }
 
-void ProcessEnd(void)
+void EmitterEnd(void)
 {
-  Process process = ProcessIfReady();
+  Emitter emitter = EmitterIfReady();
   RawMaskStruct mask;
-  int error = errno;
   Bool locked, known;
 
-  if (process == NULL || process->pid != RawPid() ||
-      (ProcessRegion(process) == NULL && !ProcessOpen()))
+  if (emitter == NULL || emitter->pid != RawPid() ||
+      (EmitterRegion(emitter) == NULL && !EmitterOpen()))
     return;
   RawBegin(&mask);
-  HandCheck(process);
-  lifeFlush(process);
+  HandoverPoll(emitter);
+  lifecycleFlush(emitter);
   /* A thread that has been stopped with the lock does not keep the process from its end. */
-  locked = ProcessLock(process);
+  locked = EmitterLock(emitter);
   if (locked)
-    ProcessSweep(process, TRUE);
-  if (!ProcessCollected(process))
-    lifeLast(process);
-  else if (__atomic_load_n(&process->crowded, __ATOMIC_RELAXED))
-    (void)lifePrivate(process, &known);
-  if (ProcessCollected(process))
-    lifeBeside(process);
+    EmitterSweep(emitter, TRUE);
+  if (!EmitterCollected(emitter))
+    lifecycleLast(emitter);
+  else if (__atomic_load_n(&emitter->crowded, __ATOMIC_RELAXED))
+    (void)lifecyclePrivate(emitter, &known);
+  if (EmitterCollected(emitter))
+    lifecycleBeside(emitter);
   if (locked)
-    ProcessUnlock(process);
-  lifeFinish();
+    EmitterUnlock(emitter);
+  lifecycleFinish();
   RawEnd(&mask);
-  errno = error;
 }
 
-/* lifeConnected -- does anything go elsewhere than to a file? */
-static Bool lifeConnected(void)
+/* lifecycleConnected -- does anything go elsewhere than to a file? */
+static Bool lifecycleConnected(void)
 {
   Index i;
 
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    if (PlinthClassOf(&ProcessPlinths[i]) != NULL && PlinthClassOf(&ProcessPlinths[i]) != &PlinthClassFile)
+  for (i = 0; i < EmitterPlinthsMAX; ++i)
+    if (PlinthClassOf(&EmitterPlinths[i]) != NULL && PlinthClassOf(&EmitterPlinths[i]) != &PlinthClassFile)
       return TRUE;
   return FALSE;
 }
 
-ProcessLeave ProcessLeaves(void)
+EmitterLeave EmitterLeaves(void)
 {
-  Process process = ProcessIfReady();
+  Emitter emitter = EmitterIfReady();
+  EmitterLeave leave = EmitterLeaveNOTHING;
   RawMaskStruct mask;
-  int error = errno;
 
-  if (process == NULL || process->pid != RawPid() || !ProcessSends())
-    return ProcessLeaveNOTHING;
+  if (emitter == NULL || emitter->pid != RawPid() || !EmitterSends())
+    return leave;
   RawBegin(&mask);
-  HandCheck(process);
+  HandoverPoll(emitter);
+  if (!EmitterFound(emitter) || lifecycleConnected()) {
+    leave = EmitterLeaveALL;
+  } else if (EmitterOpen() && !EmitterCollected(emitter)) {
+    (void)SendLeave(emitter, FALSE);
+    leave = EmitterLeaveFOREIGN;
+  }
   RawEnd(&mask);
-  errno = error;
-  if (!ProcessFound(process))
-    return ProcessLeaveALL;
-  if (!ProcessOpen())
-    return ProcessLeaveNOTHING;
-  if (lifeConnected())
-    return ProcessLeaveALL;
-  if (ProcessCollected(process) || ProcessRegion(process) == NULL)
-    return ProcessLeaveNOTHING;
-  RawBegin(&mask);
-  SendStay(process);
-  RawEnd(&mask);
-  errno = error;
-  return ProcessLeaveFOREIGN;
+  return leave;
 }
 
-void ProcessEnding(Bool ending)
+void EmitterEnding(Bool ending)
 {
-  Process process = ProcessIfReady();
-  Bool ours = process != NULL && process->pid == RawPid();
-  RegionHeader region = ours ? ProcessRegion(process) : NULL;
+  Emitter emitter = EmitterIfReady();
+  Bool ours = emitter != NULL && emitter->pid == RawPid();
+  RegionHeader region = ours ? EmitterRegion(emitter) : NULL;
 
-  if (ours && process->halted != 0 && !ending) {
-    ControlSet(process->halted, 0);
-    process->halted = 0;
+  if (ours && emitter->halted != 0 && !ending) {
+    ControlSet(emitter->halted, 0);
+    emitter->halted = 0;
   }
   if (region != NULL)
     __atomic_store_n(&region->ending, ending ? EventClock(EVENT_SLOW) : 0, __ATOMIC_RELEASE);
@@ -555,58 +498,50 @@ void ProcessEnding(Bool ending)
 
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
 
-static void lifeExit(void *unused)
+static void lifecycleExit(void *unused)
 {
   UNUSED(unused);
-  ProcessEnd();
-  ProcessEnding(TRUE);
+  EmitterEnd();
+  EmitterEnding(TRUE);
 }
 
-void ProcessForkStart(void)
+void EmitterForkStart(void)
 {
   static Bool started;
 
   if (!__atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
-    (void)pthread_atfork(lifeForks, NULL, lifeForked);
+    (void)pthread_atfork(lifecycleForks, NULL, lifecycleForked);
 }
 
-void ProcessStart(void)
+void EmitterStart(void)
 {
   static Bool started;
   RawMaskStruct mask;
 
-  if (ProcessAside())
+  if (EmitterAside())
     __atomic_store_n(&EVENT_CONTROL[0], 0, __ATOMIC_RELAXED);
-  if (ProcessSleeps() || __atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
+  if (EmitterSleeps() || __atomic_exchange_n(&started, TRUE, __ATOMIC_RELAXED))
     return;
   RawBegin(&mask);
-  (void)ProcessGet();
+  (void)EmitterGet();
   RawEnd(&mask);
   ControlFamily();
   (void)AverHandlerSet(TracebackAver);
-  ProcessForkStart();
+  EmitterForkStart();
   /* Of no library, so that it runs where it stands in the row: registered before the program's own begin, last of
    * all. */
-  (void)__cxa_atexit(lifeExit, NULL, NULL);
+  (void)__cxa_atexit(lifecycleExit, NULL, NULL);
 }
 
-char *const *ProcessArguments;
-uint64_t ProcessStack;
+char *const *EmitterArguments;
+uint64_t EmitterStack;
 
 /* Before the program's own constructors. */
-#if defined(__GLIBC__)
-__attribute__((constructor(101))) static void lifeConstruct(int count, char *const *arguments)
+__attribute__((constructor(101))) static void lifecycleConstruct(int count, char *const *arguments)
 {
-  lifeBegun = TRUE;
-  ProcessArguments = count > 0 ? arguments : NULL;
-  ProcessStack = (Word)(arguments - 1); /* where the number of arguments is */
-  ProcessStart();
-  ProcessArguments = NULL;
+  lifecycleBegun = TRUE;
+  EmitterArguments = count > 0 ? arguments : NULL;
+  EmitterStack = (Word)(arguments - 1); /* where the number of arguments is */
+  EmitterStart();
+  EmitterArguments = NULL;
 }
-#else
-__attribute__((constructor(101))) static void lifeConstruct(void)
-{
-  lifeBegun = TRUE;
-  ProcessStart();
-}
-#endif

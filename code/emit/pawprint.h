@@ -51,8 +51,8 @@ extern unsigned BTGet(EventWord *bt, size_t i);
  * Where kinds are switched on, a state dump (what exists already) comes with the next event. */
 extern int EventControlKinds(const char *list);
 
-/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; all but Sync at
- * first */
+/* EventBufferKinds -- the same for the kinds that the flight recorder keeps when they are not sent; at first
+ * all but Sync and Ref */
 extern int EventBufferKinds(const char *list);
 
 /* EventLogOpen -- send what is recorded from here on to one more place: a file's path, "file:PATH", "tcp:HOST:PORT"
@@ -78,7 +78,8 @@ extern void EventUserString(EventWord id, const char *text);
 
 /* EventTypeDefine -- a new type of event, of the kind User, for the rest of the process
  *
- * name      an identifier that no event has; or one that has the same format and params, which is the event then, with its own
+ * name      an identifier that no event has; or one that has the same format and params, which is the event then, with
+ *           its own
  *           kind and describe
  * format    letters: P pointer, A address, W EventWord, U unsigned int, D double, and S, a string, last; "0" for none
  * params    a name for each, separated by spaces
@@ -98,12 +99,16 @@ extern void EventEmit(unsigned code, ...);
 typedef int (*EventMessageHandler)(const void *message, size_t size);
 extern EventMessageHandler EventMessageHandlerSet(EventMessageHandler handler);
 
-/* EventMessagePoll -- obey what has come in now; otherwise it waits for the next block */
+/* EventMessagePoll -- obey the messages that have arrived; otherwise they wait for the next block */
 extern void EventMessagePoll(void);
 
 /* EventTraceback -- print the newest `n` (at most 256) events of all threads as text on standard error; also from a
  * debugger */
 extern void EventTraceback(unsigned n);
+
+/* EventTracebackAddr -- the same of the newest `n` events that have this address as a parameter: who allocated, resized
+ * and freed the object at it, as far back as the flight recorder reaches */
+extern void EventTracebackAddr(const void *addr, unsigned n);
 
 /* EventEnd -- send everything, as at the end of the process: before _exit, or exec, in programs that do not preload
  * the library */

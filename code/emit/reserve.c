@@ -2,15 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <errno.h>
-#include <string.h>
 
 #include "base/aver.h"
-#include "emit/buffer.h"
-#include "emit/process.h"
-#include "emit/stream.h"
+#include "emit/emitter.h"
 #include "handover/handover.h"
-#include "plinth/rawsyscall.h"
 
 __thread EventThread EventThreadSelf;
 
@@ -25,29 +20,24 @@ EVENT_API uint64_t EventClockElse(void)
   return EVENT_ATTEND ? UINT64_MAX : EventClock(EVENT_SLOW);
 }
 
-/* threadWays -- where do full blocks go from here on? */
-static void threadWays(Process process)
-{
-  if (ProcessRegion(process) == NULL && ProcessSends())
-    ProcessShare(process);
-  HandCheck(process);
-}
-
 /* threadReserve -- room for an event; 0: there is none, and it is counted, or *waitReturn: try again when there is */
-static Word threadReserve(Process process, Thread thread, unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
+static Word threadReserve(Emitter emitter, Thread thread, unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
 {
-  Word at = StreamTry(process, thread, kind, unsent, size);
+  Word at = StreamTry(emitter, thread, kind, unsent, size);
 
   *waitReturn = FALSE;
   if (at != 0)
     return at;
   BufferAbove.receive();
-  if (!unsent)
-    threadWays(process);
-  if (HandChange(process, thread, kind, unsent))
-    at = StreamTry(process, thread, kind, unsent, size);
+  if (!unsent) { /* where do full blocks go from here on? */
+    if (EmitterRegion(emitter) == NULL && EmitterSends())
+      EmitterShare(emitter);
+    HandoverPoll(emitter);
+  }
+  if (HandoverChange(emitter, thread, kind, unsent))
+    at = StreamTry(emitter, thread, kind, unsent, size);
   if (at == 0)
-    *waitReturn = HandDiscard(process, thread, kind, unsent);
+    *waitReturn = HandoverDiscard(emitter, thread, kind, unsent);
   return at;
 }
 
@@ -65,59 +55,74 @@ static void threadOutside(Thread thread, unsigned kind)
 /* threadPlace -- the same in the calling thread's state; or in its second one, if we have interrupted the first */
 static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitReturn)
 {
-  Thread thread = ProcessThreadSelf();
-  Process process = ProcessGet();
+  Thread thread = EmitterThreadSelf();
+  Emitter emitter = EmitterGet();
 
   *waitReturn = FALSE;
   if (thread != NULL && thread->inside) {
     threadOutside(thread, kind);
-    thread = ProcessThreadNested(thread);
+    thread = EmitterThreadNested(thread);
   }
-  return thread == NULL || process == NULL ? 0 : threadReserve(process, thread, kind, unsent, size, waitReturn);
+  return thread == NULL || emitter == NULL ? 0 : threadReserve(emitter, thread, kind, unsent, size, waitReturn);
 }
 
-/* bufferUnsent -- are events of this kind not sent? */
-static unsigned bufferUnsent(unsigned kind)
+/* bufferSent -- is one of these kinds sent? */
+static inline Bool bufferSent(Word kinds)
 {
-  return ~(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind)) & 1;
+  return (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & kinds) != 0;
 }
 
-void *EventReserveSlow(unsigned kind, Size size, Word at)
+/* bufferReserve -- room for an event, which is sent if one of these kinds is */
+static inline void *bufferReserve(unsigned kind, Size size, Word at, Word kinds)
 {
   EventThread self = EventThreadSelf;
   RawMaskStruct mask;
-  int error = errno;
-  Process process;
+  Emitter emitter;
   Bool wait = FALSE;
   Word place = 0;
 
-  AVER(size <= EventSizeMAX);
-  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND &&
-             (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> StreamKind(kind) & 1) != 0))
-    place = HandReserve((Thread)(void *)self, kind, size, at);
+  AVER(kind < EventStreamsLIMIT && size <= EventSizeMAX);
+  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND && bufferSent(kinds)))
+    place = HandoverReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
-    return place == HandNOROOM ? NULL : (void *)place;
+    return place == HandoverNOROOM ? NULL : (void *)place;
   RawBegin(&mask);
   StreamAbandon(at, size);
   BufferAbove.attend();
   /* The first event sets the process up, and only then it is known whether its kind is sent. */
-  process = ProcessGet();
-  if (process == NULL)
-    ProcessMiss();
-  while (process != NULL && (place = threadPlace(kind, bufferUnsent(kind), size, &wait)) == 0 && wait) {
+  emitter = EmitterGet();
+  if (emitter == NULL)
+    EmitterMiss();
+  while (emitter != NULL && (place = threadPlace(kind, !bufferSent(kinds), size, &wait)) == 0 && wait) {
     RawEnd(&mask);
-    HandWait(process);
+    HandoverWait(emitter);
     RawBegin(&mask);
     BufferAbove.attend();
   }
   RawEnd(&mask);
-  errno = error;
   return (void *)place;
+}
+
+void *EventReserveSlow(unsigned kind, Size size, Word at)
+{
+  return bufferReserve(kind, size, at, (Word)1 << StreamKind(kind));
+}
+
+void *BufferReserveNeeded(unsigned kind, Size size)
+{
+  EventThread self = EventThreadSelf;
+  Word at = 0;
+
+  /* As EventTry, but any kind that is sent has this sent, too. */
+  if (LIKELY(self != NULL) && EventTryAt(&self->cursor[kind][!bufferSent(EVENT_KINDS)], size, &at))
+    return (void *)at;
+  return bufferReserve(kind, size, at, EVENT_KINDS);
 }
 
 void *BufferReserveSent(unsigned kind, Size size)
 {
   Bool wait;
 
+  AVER(kind < EventStreamsLIMIT && size <= EventSizeMAX);
   return (void *)threadPlace(kind, 0, size, &wait);
 }

@@ -7,15 +7,11 @@
 #include <string.h>
 
 #include "emit/send.h"
-#include "emit/sentcounts.h"
-#include "emit/stream.h"
-#include "format/region.h"
-#include "handover/store.h"
-#include "plinth/rawsyscall.h"
 
-/* ---- What a slot says, and the block in it ---- */
+/* ---- The state of a slot, and the block in it ---- */
 
-/* drainAt -- where the block in a slot is, and how large it is, as the slot says; or NULL.  Its header may be spoiled. */
+/* drainAt -- where the block in a slot is, and how large it is, as the slot says; or NULL.  Its header may be spoiled.
+ */
 static inline BlockHeader drainAt(Size *sizeReturn, RegionHeader region, Index slot)
 {
   Size offset;
@@ -23,13 +19,12 @@ static inline BlockHeader drainAt(Size *sizeReturn, RegionHeader region, Index s
   return RegionBlockAt(&offset, sizeReturn, region, slot) ? (BlockHeader)(void *)((char *)region + offset) : NULL;
 }
 
-/* drainWhole -- has it its header, as it was written? */
+/* drainWhole -- is the block's header as it was written? */
 static inline Bool drainWhole(BlockHeader block, Size size)
 {
   BlockHeaderStruct header;
-  Bool swapped;
 
-  return block != NULL && BlockHeaderUnsealedRead(&header, &swapped, block) == ResOK && !swapped && header.whole == size;
+  return block != NULL && BlockUnsealedIs(&header, block, size, 0);
 }
 
 static inline uint8_t drainState(RegionHeader region, Index slot)
@@ -72,7 +67,7 @@ typedef struct SelfDrainEntryStruct {
 
 /* One pass over all blocks, from the one that was opened first to the newest. */
 typedef struct SelfDrainStruct {
-  Process process;
+  Emitter emitter;
   Stream stream;             /* NULL: of any */
   uint32_t number;           /* of the stream */
   SelfDrainHow how;
@@ -83,13 +78,13 @@ typedef struct SelfDrainStruct {
 } SelfDrainStruct, *Drain;
 
 /* drainLess -- one block less is full */
-static void drainLess(Process process, RegionHeader region)
+static void drainLess(Emitter emitter, RegionHeader region)
 {
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
-  (void)__atomic_fetch_add(&process->drained, 1, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_add(&emitter->drained, 1, __ATOMIC_RELAXED);
 }
 
-/* drainFree -- the block in a claimed slot is done with */
+/* drainFree -- erase a block, and free its slot, which the caller has claimed */
 static void drainFree(Store store, RegionHeader region, BlockHeader block, Size size)
 {
   StreamErase(region, block, size - BlockHeaderSIZE);
@@ -97,44 +92,45 @@ static void drainFree(Store store, RegionHeader region, BlockHeader block, Size 
 }
 
 /* drainLose -- so many events are lost: count them where that survives us */
-static void drainLose(Process process, Count lost)
+static void drainLose(Emitter emitter, Count lost)
 {
-  RegionHeader shared = ProcessRegion(process);
+  RegionHeader shared = EmitterRegion(emitter);
 
-  (void)__atomic_fetch_add(shared != NULL ? &shared->lost : &process->lost, lost, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_add(shared != NULL ? &shared->lost : &emitter->lost, lost, __ATOMIC_RELAXED);
 }
 
-/* drainSpoiled -- the program has written over the header of a full block in a claimed slot: nobody knows whose its events
- * are, so they are lost, which is counted first.  Or over the state of a slot that is empty: nothing is lost then, and
- * none was counted as full. */
-static void drainSpoiled(Process process, Store store, RegionHeader region, BlockHeader block, Size size)
+/* drainSpoiled -- the program has written over the header of a full block in a claimed slot.  It is not known to which
+ * stream its events belong, so they are lost, and counted first.  Or the program has written over the state of a slot
+ * that is empty: then nothing is lost, and nothing was counted as full. */
+static void drainSpoiled(Emitter emitter, Store store, RegionHeader region, BlockHeader block, Size size)
 {
-  RegionHeader shared = ProcessRegion(process);
+  RegionHeader shared = EmitterRegion(emitter);
   Count lost = BlockSpoiled(block, size);
 
-  drainLose(process, lost);
-  if (store != &process->shared && shared != NULL)
+  drainLose(emitter, lost);
+  if (store != &emitter->shared && shared != NULL)
     (void)__atomic_fetch_sub(&shared->pool.away, lost, __ATOMIC_RELAXED);
-  if (lost > 0 && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) > 0) /* whether a snapshot of it was sent nobody knows, either */
-    drainLess(process, region);
+  /* It is not known, either, if a snapshot of it was sent. */
+  if (lost > 0 && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) > 0)
+    drainLess(emitter, region);
   drainFree(store, region, block, size);
 }
 
-/* drainSend -- send a block that is ours alone, if nothing in it is pending; or if nobody will fill that.  Where the program has
- * written over events what stands before is sent. */
-static SelfDrainResult drainSend(Process process, BlockHeader block, Bool settle, Count *countReturn)
+/* drainSend -- send a block that the caller has claimed, if no event in it is pending, or if `settle` says that none
+ * will be filled in.  Where the program has written over events, those before them are sent. */
+static SelfDrainResult drainSend(Emitter emitter, BlockHeader block, Bool settle, Count *countReturn)
 {
   BlockTallyStruct tally = {.used = drainUsed(block), .count = SendCountUNKNOWN, .last = block->first};
-  Res res = SendBlock(process, block, &tally, 0);
+  Res res = SendBlock(emitter, block, &tally, 0);
 
   if (res == ResFAIL) {
     BlockWalk(&tally, StreamEvents(block), StoreSize(block) - BlockHeaderSIZE, block->first, settle);
     *countReturn = tally.count;
     if (!settle && (!tally.broken || tally.pending > 0))
       return SelfDrainPENDING;
-    res = SendBlock(process, block, &tally, 0);
+    res = SendBlock(emitter, block, &tally, 0);
     if (res == ResOK && tally.broken)
-      drainLose(process, 1);
+      drainLose(emitter, 1);
   }
   if (tally.count == SendCountUNKNOWN)
     BlockWalk(&tally, StreamEvents(block), StoreSize(block) - BlockHeaderSIZE, block->first, FALSE);
@@ -142,7 +138,7 @@ static SelfDrainResult drainSend(Process process, BlockHeader block, Bool settle
   return res == ResOK ? SelfDrainSENT : SelfDrainREFUSED;
 }
 
-/* drainClaim -- the full block in a slot is nobody else's from here on; returns whether it was there */
+/* drainClaim -- claim the full block in a slot; FALSE: there is none, or another thread has claimed it */
 static Bool drainClaim(RegionHeader region, Index slot, uint8_t *stateReturn)
 {
   *stateReturn = drainState(region, slot);
@@ -151,8 +147,8 @@ static Bool drainClaim(RegionHeader region, Index slot, uint8_t *stateReturn)
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* drainNumber -- a block of the stream goes out: say how many events were before it, if that is known.  It is not if
- * another thread has sent some that stand between. */
+/* drainNumber -- a block of the stream is about to go out: write the number of events before it into its header, if
+ * that is known.  It is not if another thread has sent blocks in between. */
 static void drainNumber(Stream stream, BlockHeader block)
 {
   if (block->sequence != stream->sent)
@@ -169,9 +165,9 @@ static void drainCount(Stream stream, BlockHeader block, Count count)
     stream->before += count;
 }
 
-/* drainNone -- where the slot says there is no block as it was written: the program has written over it, or over the slot's
- * state, which is mended.  The slot is claimed. */
-static SelfDrainResult drainNone(Process process, Store store, RegionHeader region, Index slot, uint8_t state)
+/* drainNone -- where the slot says there is no block as it was written: the program has written over it, or over the
+ * slot's state, which is mended.  The slot is claimed. */
+static SelfDrainResult drainNone(Emitter emitter, Store store, RegionHeader region, Index slot, uint8_t state)
 {
   uint8_t told = StoreTold(store, slot);
   BlockHeader block;
@@ -183,7 +179,7 @@ static SelfDrainResult drainNone(Process process, Store store, RegionHeader regi
   }
   block = drainAt(&size, region, slot);
   if (block != NULL)
-    drainSpoiled(process, store, region, block, size);
+    drainSpoiled(emitter, store, region, block, size);
   return SelfDrainSENT;
 }
 
@@ -191,7 +187,8 @@ static SelfDrainResult drainNone(Process process, Store store, RegionHeader regi
  *
  * stream  whose it is, if the caller owns that; else NULL
  */
-static SelfDrainResult drainTake(Process process, Stream stream, Store store, RegionHeader region, Index slot, Bool settle)
+static SelfDrainResult drainTake(Emitter emitter, Stream stream, Store store, RegionHeader region, Index slot,
+                                 Bool settle)
 {
   SelfDrainResult result;
   RegionLeaving leaving;
@@ -205,7 +202,7 @@ static SelfDrainResult drainTake(Process process, Stream stream, Store store, Re
     return SelfDrainGONE;
   block = drainAt(&size, region, slot);
   if (!drainWhole(block, size))
-    return drainNone(process, store, region, slot, state);
+    return drainNone(emitter, store, region, slot, state);
   if (RegionFilled(block)) { /* its owner is filling it: the program has written over the slot's state */
     __atomic_store_n(&region->state[slot], RegionOPEN | (state & RegionLog2MASK), __ATOMIC_RELEASE);
     return SelfDrainGONE;
@@ -213,10 +210,10 @@ static SelfDrainResult drainTake(Process process, Stream stream, Store store, Re
   snapped = drainSnapped(block);
   if (stream != NULL && !snapped)
     drainNumber(stream, block);
-  leaving = store != &process->shared ? StreamDepart(process, block) : NULL;
-  result = drainSend(process, block, settle, &count);
-  if (store != &process->shared)
-    StreamArrive(process, block, leaving, result == SelfDrainSENT);
+  leaving = store != &emitter->shared ? StreamDepart(emitter, block) : NULL;
+  result = drainSend(emitter, block, settle, &count);
+  if (store != &emitter->shared)
+    StreamArrive(emitter, block, leaving, result == SelfDrainSENT);
   if (result != SelfDrainSENT) {
     __atomic_store_n(&region->state[slot], state, __ATOMIC_RELEASE);
     return result;
@@ -224,14 +221,14 @@ static SelfDrainResult drainTake(Process process, Stream stream, Store store, Re
   if (stream != NULL && !snapped)
     drainCount(stream, block, count);
   if (!snapped)
-    drainLess(process, region);
+    drainLess(emitter, region);
   drainFree(store, region, block, size);
   return SelfDrainSENT;
 }
 
 /* drainCopy -- send a snapshot of a block in which something is pending, once; it stays where it is, and may stay for
  * ever: the handler that was to fill it may have jumped away */
-static void drainCopy(Process process, Stream stream, RegionHeader region, Index slot)
+static void drainCopy(Emitter emitter, Stream stream, RegionHeader region, Index slot)
 {
   BlockTallyStruct tally;
   BlockHeader block, header;
@@ -247,11 +244,11 @@ static void drainCopy(Process process, Stream stream, RegionHeader region, Index
     header = (BlockHeader)(void *)copy;
     memcpy(copy, block, size);
     BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, header->first, TRUE);
-    if (tally.used == 0 || SendBlock(process, header, &tally, BlockFlagSNAPSHOT) == ResOK) {
+    if (tally.used == 0 || SendBlock(emitter, header, &tally, BlockFlagSNAPSHOT) == ResOK) {
       block->flags |= BlockFlagSNAPSHOT;
       if (stream != NULL)
         drainCount(stream, block, tally.count);
-      drainLess(process, region);
+      drainLess(emitter, region);
     }
     RawUnmap(copy, BlockMAX);
   }
@@ -292,7 +289,8 @@ __attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store 
     const BlockHeaderStruct *block;
     Size size;
     SelfDrainEntryStruct entry = {.store = store, .region = region, .slot = i};
-    if ((drainState(region, i) & (RegionFULL | RegionTAKEN)) != RegionFULL || (block = drainAt(&size, region, i)) == NULL)
+    if ((drainState(region, i) & (RegionFULL | RegionTAKEN)) != RegionFULL ||
+        (block = drainAt(&size, region, i)) == NULL)
       continue;
     entry.first = block->first;
     entry.sequence = block->sequence;
@@ -313,7 +311,7 @@ static Bool drainListed(Drain drain, Bool *stayReturn)
 
   for (i = 0; i < drain->count; ++i) {
     SelfDrainEntry entry = &drain->list[i];
-    SelfDrainResult result = drainTake(drain->process, drain->stream, entry->store, entry->region, entry->slot,
+    SelfDrainResult result = drainTake(drain->emitter, drain->stream, entry->store, entry->region, entry->slot,
                                        drain->how == SelfDrainSETTLE);
     drain->done = *entry;
     *stayReturn |= result == SelfDrainREFUSED;
@@ -323,57 +321,51 @@ static Bool drainListed(Drain drain, Bool *stayReturn)
       *stayReturn |= drain->stream == NULL || drain->how == SelfDrainWAIT;
       if (drain->how == SelfDrainWAIT && drain->count - i - 1 + drain->behind <= drainBehindMAX)
         return FALSE;
-      drainCopy(drain->process, drain->stream, entry->region, entry->slot);
+      drainCopy(drain->emitter, drain->stream, entry->region, entry->slot);
     }
   }
   return TRUE;
 }
 
-/* drainRun -- look at all blocks, from the oldest on; FALSE: some stay.  A collector drains the shared region itself, and
- * would erase a block under our hands. */
-static Bool drainRun(Process process, Stream stream, uint32_t number, SelfDrainHow how)
+Bool SelfDrainStream(Emitter emitter, Stream stream, uint32_t number, SelfDrainHow how)
 {
-  SelfDrainStruct drain = {.process = process, .stream = stream, .number = number, .how = how};
+  SelfDrainStruct drain = {.emitter = emitter, .stream = stream, .number = number, .how = how};
   Bool stay = FALSE;
   Store store;
   Index i;
 
   do {
     drain.count = drain.behind = 0;
-    for (i = ProcessCollected(process); (store = ProcessStore(process, i)) != NULL; ++i)
+    /* A collector drains the shared region itself, and would erase a block under our hands. */
+    for (i = EmitterCollected(emitter); (store = EmitterStore(emitter, i)) != NULL; ++i)
       drainList(&drain, store);
   } while (drainListed(&drain, &stay) && drain.count > 0);
   return !stay;
 }
 
-Bool SelfDrainStream(Process process, Stream stream, uint32_t number, SelfDrainHow how)
-{
-  return drainRun(process, stream, number, how);
-}
-
-Bool SelfDrainAll(Process process, SelfDrainHow how)
+Bool SelfDrainAll(Emitter emitter, SelfDrainHow how)
 {
   if (how == SelfDrainSETTLE) /* the process ends, and no other thread has any block */
-    StoreMend(&process->shared);
-  return drainRun(process, NULL, 0, how);
+    StoreMend(&emitter->shared);
+  return SelfDrainStream(emitter, NULL, 0, how);
 }
 
-Bool SelfDrainBlock(Process process, Stream stream, Store store, BlockHeader block)
+Bool SelfDrainBlock(Emitter emitter, Stream stream, Store store, BlockHeader block)
 {
-  return drainTake(process, stream, store, store->header, StoreSlot(store->header, block), FALSE) == SelfDrainSENT;
+  return drainTake(emitter, stream, store, store->header, StoreSlot(store->header, block), FALSE) == SelfDrainSENT;
 }
 
-void SelfDrainBeside(Process process, BlockHeader block, Size used)
+void SelfDrainBeside(Emitter emitter, BlockHeader block, Size used)
 {
   BlockTallyStruct tally = {.used = used, .count = SendCountUNKNOWN, .last = block->first};
   Size size = StoreSize(block);
   char *copy;
 
   if (!drainWhole(block, size)) {
-    (void)__atomic_fetch_add(&process->lost, BlockSpoiled(block, size), __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&emitter->lost, BlockSpoiled(block, size), __ATOMIC_RELAXED);
     return;
   }
-  if (SendBlock(process, block, &tally, SendBESIDE) != ResFAIL)
+  if (SendBlock(emitter, block, &tally, SendBESIDE) != ResFAIL)
     return;
   /* A signal handler has interrupted an event in it: the collector waits for that, and we cannot. */
   copy = RawMap(BlockMAX, BlockMIN);
@@ -381,28 +373,28 @@ void SelfDrainBeside(Process process, BlockHeader block, Size used)
     return;
   memcpy(copy, block, size);
   BlockWalk(&tally, copy + BlockHeaderSIZE, used, block->first, FALSE);
-  (void)__atomic_fetch_add(&process->lost, tally.pending > 0 ? tally.pending : 1, __ATOMIC_RELAXED);
+  (void)__atomic_fetch_add(&emitter->lost, tally.pending > 0 ? tally.pending : 1, __ATOMIC_RELAXED);
   BlockWalk(&tally, copy + BlockHeaderSIZE, size - BlockHeaderSIZE, block->first, TRUE);
-  (void)SendBlock(process, (BlockHeader)(void *)copy, &tally, SendBESIDE);
+  (void)SendBlock(emitter, (BlockHeader)(void *)copy, &tally, SendBESIDE);
   RawUnmap(copy, BlockMAX);
 }
 
-Bool SelfDrainPrivate(Process process, Bool refused)
+Bool SelfDrainPrivate(Emitter emitter, Bool refused)
 {
   unsigned mask = refused ? RegionFULL | RegionTAKEN : RegionFULL;
   Store store;
   Index i, k;
 
-  for (k = ProcessFound(process); (store = ProcessStore(process, k)) != NULL; ++k)
+  for (k = EmitterFound(emitter); (store = EmitterStore(emitter, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i)
       if ((drainState(store->header, i) & mask) == RegionFULL)
         return TRUE;
   return FALSE;
 }
 
-/* drainLeft -- the same of one block; what has been told, or will be, of events that were discarded is not counted
- * again.  The block may be in use by now: nothing is written into it. */
-static uint64_t drainLeft(Process process, Store store, Index slot)
+/* drainLeft -- the number for one block.  Discarded events that were reported, or will be, are not counted again.  The
+ * block may be in use by now: nothing is written into it. */
+static uint64_t drainLeft(Emitter emitter, Store store, Index slot)
 {
   Size size = 0;
   BlockHeader block = (drainState(store->header, slot) & RegionFULL) != 0 ? drainAt(&size, store->header, slot) : NULL;
@@ -411,25 +403,25 @@ static uint64_t drainLeft(Process process, Store store, Index slot)
 
   if (!drainWhole(block, size))
     return block != NULL ? BlockSpoiled(block, size) : 0;
-  lost = SentLost(process, block->stream, block->discarded);
+  lost = SentLost(emitter, block->stream, block->discarded);
   if (drainSnapped(block))
     return lost;
   BlockWalk(&tally, StreamEvents(block), size - BlockHeaderSIZE, block->first, FALSE);
   return lost + tally.count;
 }
 
-uint64_t SelfDrainLeft(Process process)
+uint64_t SelfDrainLeft(Emitter emitter)
 {
-  Index private = ProcessFound(process);
+  Index private = EmitterFound(emitter);
   uint64_t left = 0;
   Store store;
   Index i, k;
 
-  SentPrepare(process);
-  for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
+  SentPrepare(emitter);
+  for (k = 0; (store = EmitterStore(emitter, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
-      uint64_t its = drainLeft(process, store, i);
-      left += k >= private ? its : 0; /* what is in the region stays, and says itself what was discarded */
+      uint64_t its = drainLeft(emitter, store, i);
+      left += k >= private ? its : 0; /* blocks in the region stay, and their headers count what was discarded */
     }
   return left;
 }
@@ -452,59 +444,42 @@ __attribute__((no_sanitize("thread"))) static BlockHeader drainOwned(Size *sizeR
   return *(const volatile uint32_t *)&block->stream - first < count ? block : NULL;
 }
 
-Bool SelfDrainOverwrite(Process process, uint32_t number, BlockHeader except)
+Bool SelfDrainErase(Emitter emitter, uint32_t first, uint32_t count, BlockHeader except, Bool settle)
 {
   Store store;
   Bool all = TRUE;
   Index i, k;
 
-  for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
+  for (k = 0; (store = EmitterStore(emitter, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
       Size size;
-      BlockHeader block = drainOwned(&size, store->header, i, number, 1);
-      BlockTallyStruct tally;
+      BlockHeader block = drainOwned(&size, store->header, i, first, count);
+      BlockTallyStruct tally = {.pending = 0};
       if (block == NULL || block == except)
         continue;
-      StreamTally(&tally, block, size, drainUsed(block), FALSE);
-      all &= tally.pending == 0;
-      if (tally.pending > 0)
-        continue;
-      StreamErase(store->header, block, size - BlockHeaderSIZE);
-      StoreGive(store, block);
+      if (!settle)
+        StreamTally(&tally, block, size, drainUsed(block), FALSE);
+      if (tally.pending == 0)
+        drainFree(store, store->header, block, size);
+      else
+        all = FALSE;
     }
   return all;
 }
 
-void SelfDrainForget(Process process, uint32_t serial)
+/* drainSnapshot -- send a snapshot of one block; returns how many events no way out took */
+static uint64_t drainSnapshot(Emitter emitter, Store store, Index slot, char *copy, SelfDrainWhat what)
 {
-  Store store;
-  Index i, k;
-
-  for (k = 0; (store = ProcessStore(process, k)) != NULL; ++k)
-    for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i) {
-      Size size;
-      BlockHeader block = drainOwned(&size, store->header, i, serial * StreamNumbers, StreamNumbers);
-      if (block == NULL)
-        continue;
-      StreamErase(store->header, block, size - BlockHeaderSIZE);
-      StoreGive(store, block);
-    }
-}
-
-/* drainSnapshot -- send one block as it is now, and leave it; returns how many events nobody took */
-static uint64_t drainSnapshot(Process process, Store store, Index slot, char *copy, SelfDrainWhat what)
-{
-  unsigned beside = what != SelfDrainPRIVATE && ProcessCollected(process) ? SendBESIDE : 0;
+  unsigned beside = what != SelfDrainPRIVATE && EmitterCollected(emitter) ? SendBESIDE : 0;
   BlockHeader header = (BlockHeader)(void *)copy, block;
   RegionHeader region = store->header;
   BlockTallyStruct tally;
   unsigned tries;
 
   for (tries = 0; tries < drainTries; ++tries) {
-    Size offset, size;
-    if ((drainState(region, slot) & RegionOPEN) == 0 || !RegionBlockAt(&offset, &size, region, slot))
+    Size size;
+    if ((drainState(region, slot) & RegionOPEN) == 0 || (block = drainAt(&size, region, slot)) == NULL)
       return 0;
-    block = (BlockHeader)(void *)((char *)region + offset);
     if (!BlockCopyLive(copy, block, size) || !drainWhole(header, size))
       continue;
     if ((header->flags & BlockFlagUNSENT) != 0 && what != SelfDrainUNSENT)
@@ -512,16 +487,16 @@ static uint64_t drainSnapshot(Process process, Store store, Index slot, char *co
     BlockWalk(&tally, StreamEvents(header), size - BlockHeaderSIZE, header->first, TRUE);
     if (tally.used == 0)
       return 0;
-    if (SendBlock(process, header, &tally, (header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | beside) != ResOK)
-      return tally.count + (what == SelfDrainPRIVATE ? SentLost(process, header->stream, header->discarded) : 0);
-    if (store != &process->shared && BlockSame(block, header))
-      StreamHome(process, block, tally.count);
+    if (SendBlock(emitter, header, &tally, (header->flags & BlockFlagUNSENT) | BlockFlagSNAPSHOT | beside) != ResOK)
+      return tally.count + (what == SelfDrainPRIVATE ? SentLost(emitter, header->stream, header->discarded) : 0);
+    if (store != &emitter->shared && BlockSame(block, header))
+      StreamHome(emitter, block, tally.count);
     return 0;
   }
   return 0;
 }
 
-uint64_t SelfDrainSnapshot(Process process, SelfDrainWhat what)
+uint64_t SelfDrainSnapshot(Emitter emitter, SelfDrainWhat what)
 {
   Store store;
   char *copy = RawMap(BlockMAX, BlockMIN);
@@ -530,9 +505,9 @@ uint64_t SelfDrainSnapshot(Process process, SelfDrainWhat what)
 
   if (copy == NULL)
     return 0;
-  for (k = what == SelfDrainPRIVATE && ProcessFound(process); (store = ProcessStore(process, k)) != NULL; ++k)
+  for (k = what == SelfDrainPRIVATE && EmitterFound(emitter); (store = EmitterStore(emitter, k)) != NULL; ++k)
     for (i = 0; StoreRegion(store) != NULL && i < StoreLimit(store); ++i)
-      refused += drainSnapshot(process, store, i, copy, what);
+      refused += drainSnapshot(emitter, store, i, copy, what);
   RawUnmap(copy, BlockMAX);
   return refused;
 }

@@ -1,13 +1,13 @@
 /* selfdrain.h -- sends full blocks from the process itself, where there is no collector or none any more
  *
- * A full block is one in a slot that says RegionFULL; this takes it to the ways out, erases it and frees the slot.  Any
- * thread may do it for any block: it claims the slot first (RegionTAKEN).  What a way out refuses stays where it is,
- * and is tried again; so does a block in which an event is pending, because a signal handler has interrupted it.
- * Signals are blocked, nothing is locked, nobody is waited for.
+ * A full block lies in a slot with the state RegionFULL.  These functions send it to the ways out, erase it and free
+ * the slot.  Any thread may do so for any block: it claims the slot first (RegionTAKEN).  A block that every way out
+ * refuses stays where it is, and is tried again; so does a block with a pending event, which a signal handler has
+ * interrupted.  The caller has blocked signals; no lock is taken, and no function waits.
  *
- * Always true: a block is erased when it is sent, not before; the blocks of a stream are sent in order of their
- * numbers, but for one in which something is pending: if many wait behind it, what it holds is sent as a snapshot, and
- * the whole of it when that is filled in.
+ * Always true: a block is erased after it was sent, not before.  The blocks of a stream are sent in the order of their
+ * numbers, except where an event is pending in one: if many wait behind that one, a snapshot of it is sent, and the
+ * whole block when the event is filled in.
  *
  * Design: design/telemetry.md .buffer.wait .send, design/collector.md .hand.spoiled
  * Tests: test/emit/emittest.c, test/emit/signaltest.c, test/emit/handovertest.c, test/emit/stray.t
@@ -18,62 +18,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "emit/process.h"
+#include "emit/emitter.h"
 
-/* SelfDrainBlock -- send the full block in a slot, and free the slot; the stream's others have been sent
+/* SelfDrainBlock -- send the full block in a slot, and free the slot; the stream's older blocks have been sent
  *
- * returns  FALSE: it stays, because something in it is pending, or no way out takes it
+ * returns  FALSE: it stays, because an event in it is pending, or no way out takes it
  */
-extern Bool SelfDrainBlock(Process process, Stream stream, Store store, BlockHeader block);
+extern Bool SelfDrainBlock(Emitter emitter, Stream stream, Store store, BlockHeader block);
 
-/* SelfDrainBeside -- send a copy of a block that is about to be handed over to the collector to the ways out that the process
- * has beside it; what in it is pending is counted there as lost */
-extern void SelfDrainBeside(Process process, BlockHeader block, Size used);
+/* SelfDrainBeside -- send a copy of a block, which is about to be handed over to the collector, to the process's own
+ * ways out; pending events are counted there as lost */
+extern void SelfDrainBeside(Emitter emitter, BlockHeader block, Size used);
 
-/* SelfDrainStream -- send the full blocks of one stream, in order; by its owner
+/* SelfDrainStream -- send the full blocks of one stream, from the oldest on; the caller owns it
  *
+ * stream   NULL: the blocks of all streams
  * number   StreamNumber
- * how      what to do about a block in which something is pending
- * returns  FALSE: some stay, and are worth another look
+ * how      what to do about a block with a pending event
+ * returns  FALSE: some stay, and are worth another attempt
  */
 typedef enum SelfDrainHow {
-  SelfDrainWAIT,   /* leave it, and those behind it, as long as they are few */
+  SelfDrainWAIT,   /* leave it and those behind it, as long as they are few */
   SelfDrainHURRY,  /* send a snapshot of it, and go on */
-  SelfDrainSETTLE  /* nobody will fill that in: the thread has ended */
+  SelfDrainSETTLE  /* its thread has ended, so send it without the event */
 } SelfDrainHow;
 
-extern Bool SelfDrainStream(Process process, Stream stream, uint32_t number, SelfDrainHow how);
+extern Bool SelfDrainStream(Emitter emitter, Stream stream, uint32_t number, SelfDrainHow how);
 
-/* SelfDrainAll -- send whatever is full, of whatever stream.  FALSE: some stay. */
-extern Bool SelfDrainAll(Process process, SelfDrainHow how);
+/* SelfDrainAll -- send the full blocks of all streams.  FALSE: some stay. */
+extern Bool SelfDrainAll(Emitter emitter, SelfDrainHow how);
 
-/* SelfDrainOverwrite -- erase the blocks of a stream of the flight recorder that are done with, unless something in them is
- * pending
+/* SelfDrainErase -- erase the blocks of the caller's `count` streams from number `first` on that are not full: the
+ * flight recorder is done with them, or their thread has ended
  *
- * except   the stream's block that is being filled, or NULL
+ * except   the block that is being filled, or NULL
+ * settle   also blocks in which an event is pending: nobody will fill that in
  * returns  FALSE: some stay
  */
-extern Bool SelfDrainOverwrite(Process process, uint32_t number, BlockHeader except);
+extern Bool SelfDrainErase(Emitter emitter, uint32_t first, uint32_t count, BlockHeader except, Bool settle);
 
-/* SelfDrainForget -- erase all blocks of the thread with this serial number that are not full: it has ended */
-extern void SelfDrainForget(Process process, uint32_t serial);
+/* SelfDrainPrivate -- are there full blocks in memory that does not outlive the process?  All stores are such where
+ * the shared one could not be found (EmitterFound).
+ * refused  count only blocks that no thread is sending */
+extern Bool SelfDrainPrivate(Emitter emitter, Bool refused);
 
-/* SelfDrainPrivate -- are there full blocks in private memory, which does not outlive the process?  That are all of its stores, where
- * nobody finds the shared one (ProcessFound).
- * refused  only such that nobody is sending */
-extern Bool SelfDrainPrivate(Process process, Bool refused);
+/* SelfDrainLeft -- the number of events in full blocks of such memory, and of those discarded that no block has
+ * reported */
+extern uint64_t SelfDrainLeft(Emitter emitter);
 
-/* SelfDrainLeft -- how many events are in full blocks of private memory, and were discarded beside them */
-extern uint64_t SelfDrainLeft(Process process);
-
-/* SelfDrainSnapshot -- send what threads have committed in blocks that they are filling, and leave them; returns how many
- * events no way out took */
+/* SelfDrainSnapshot -- send snapshots of the blocks that threads are filling; returns how many events no way out took
+ */
 typedef enum SelfDrainWhat {
-  SelfDrainUNSENT,  /* the flight recorder's blocks, too */
-  SelfDrainPRIVATE, /* of private memory, which does not outlive the process, those of streams that are sent */
-  SelfDrainBESIDE   /* those of streams that are sent, to the ways out that the process has beside its collector */
+  SelfDrainUNSENT,  /* of all streams, the flight recorder's too */
+  SelfDrainPRIVATE, /* of streams that are sent, in memory that does not outlive the process */
+  SelfDrainBESIDE   /* of streams that are sent, to the process's own ways out beside its collector */
 } SelfDrainWhat;
 
-extern uint64_t SelfDrainSnapshot(Process process, SelfDrainWhat what);
+extern uint64_t SelfDrainSnapshot(Emitter emitter, SelfDrainWhat what);
 
 #endif /* EMIT_SELFDRAIN_H */

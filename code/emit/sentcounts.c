@@ -2,48 +2,61 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/sentcounts.h"
+#include "emit/send.h"
 
-#include "emit/buffer.h"
-#include "format/header.h"
-#include "plinth/rawsyscall.h"
+#include "base/aver.h"
 
 enum {
   sentMAX = 1 << 15,    /* streams, as many as a collector knows of one process */
   sentLines = 1024,     /* of one header block */
-  sentNear = 4,         /* places for the streams of one thread, so that those of few threads share few pages */
-  sentPage = 4096
+  sentNear = 4          /* places for the streams of one thread, so that those of few threads share few pages */
 };
 
-typedef struct SentStruct {
-  uint32_t key;         /* the stream's number + 1; 0: no entry */
-  uint32_t ways;        /* bits: to which ways out blocks of it were offered */
-  uint64_t next;        /* number of the block that comes next */
-  uint64_t blocks;      /* that were sent, and the events in them */
-  uint64_t events;
-  uint64_t discarded;
-  uint64_t lost;        /* of those that were discarded, how many are counted as lost, or told elsewhere */
-} SentStruct, *Sent;
-
-void SentPrepare(Process process)
+void SentPrepare(Emitter emitter)
 {
   Sent none = NULL, table;
-  Size size = WordAlignUp(sentMAX * sizeof(SentStruct), sentPage);
+  Size size = WordAlignUp(sentMAX * sizeof(SentStruct), RawPAGE);
 
-  if (__atomic_load_n(&process->sent, __ATOMIC_ACQUIRE) != NULL)
+  if (__atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE) != NULL)
     return;
-  table = RawMap(size, sentPage);
-  if (table != NULL && !__atomic_compare_exchange_n(&process->sent, &none, table, FALSE, __ATOMIC_ACQ_REL,
+  table = RawMap(size, RawPAGE);
+  if (table != NULL && !__atomic_compare_exchange_n(&emitter->sent, &none, table, FALSE, __ATOMIC_ACQ_REL,
                                                     __ATOMIC_RELAXED))
     RawUnmap(table, size);
 }
 
-/* sentFind -- the stream's entry, made if it has none; NULL: there is no room */
-static Sent sentFind(Process process, uint32_t stream)
+/* sentAt -- where the search for a stream begins */
+static Index sentAt(uint32_t stream)
 {
-  Sent table = __atomic_load_n(&process->sent, __ATOMIC_ACQUIRE);
+  return ((Index)(stream / StreamNumbers) * sentNear + stream % StreamNumbers) % sentMAX;
+}
+
+Bool SentCheck(Emitter emitter)
+{
+  Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
+  Index i, at;
+
+  for (i = 0; table != NULL && i < sentMAX; ++i) {
+    uint32_t key = __atomic_load_n(&table[i].key, __ATOMIC_ACQUIRE);
+    if (key == 0)
+      continue;
+    if (__atomic_load_n(&table[i].ways, __ATOMIC_RELAXED) >> EmitterPlinthsMAX != 0)
+      return FALSE;
+    for (at = sentAt(key - 1); at != i; at = (at + 1) % sentMAX) {
+      uint32_t other = __atomic_load_n(&table[at].key, __ATOMIC_ACQUIRE);
+      if (other == 0 || other == key)
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* sentFind -- the stream's entry, made if it has none; NULL: there is no room */
+static Sent sentFind(Emitter emitter, uint32_t stream)
+{
+  Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
   uint32_t key = stream + 1, had;
-  Index i, at = (Index)(stream / StreamNumbers) * sentNear + stream % StreamNumbers;
+  Index i, at = sentAt(stream);
 
   for (i = 0; table != NULL && i < sentMAX; ++i) {
     Sent sent = &table[(at + i) % sentMAX];
@@ -65,10 +78,11 @@ static void sentRaise(uint64_t *number, uint64_t least)
     ;
 }
 
-void SentNote(Process process, BlockHeader block, unsigned ways)
+void SentNote(Emitter emitter, BlockHeader block, unsigned ways)
 {
-  Sent sent = sentFind(process, block->stream);
+  Sent sent = sentFind(emitter, block->stream);
 
+  AVER(ways < 1u << EmitterPlinthsMAX);
   if (sent == NULL)
     return;
   (void)__atomic_fetch_or(&sent->ways, ways, __ATOMIC_RELAXED);
@@ -78,16 +92,16 @@ void SentNote(Process process, BlockHeader block, unsigned ways)
   sentRaise(&sent->next, block->sequence + 1);
 }
 
-Bool SentIs(Process process, uint32_t stream, uint64_t sequence)
+Bool SentIs(Emitter emitter, uint32_t stream, uint64_t sequence)
 {
-  Sent sent = sentFind(process, stream);
+  Sent sent = sentFind(emitter, stream);
 
   return sent != NULL && __atomic_load_n(&sent->next, __ATOMIC_ACQUIRE) == sequence + 1;
 }
 
-uint64_t SentLost(Process process, uint32_t stream, uint64_t discarded)
+uint64_t SentLost(Emitter emitter, uint32_t stream, uint64_t discarded)
 {
-  Sent sent = sentFind(process, stream);
+  Sent sent = sentFind(emitter, stream);
   uint64_t known;
 
   if (sent == NULL)
@@ -97,16 +111,16 @@ uint64_t SentLost(Process process, uint32_t stream, uint64_t discarded)
   return discarded > known ? discarded - known : 0;
 }
 
-/* sentListed -- is a last header block for this way out to tell of an entry? */
-static Bool sentListed(Process process, const SentStruct *sent, Index way)
+/* sentListed -- does a last header block for this way out report an entry? */
+static Bool sentListed(Emitter emitter, const SentStruct *sent, Index way)
 {
   return __atomic_load_n(&sent->next, __ATOMIC_ACQUIRE) > 0 &&
-         (way == ProcessPlinthsMAX || process->begun[way] == 0 ||
+         (way == EmitterPlinthsMAX || emitter->begun[way] == 0 ||
           (__atomic_load_n(&sent->ways, __ATOMIC_RELAXED) >> way & 1) != 0);
 }
 
-/* sentLine -- what is said of an entry, to which another thread may be adding.  What somebody else has sent, a collector
- * before it died for instance, was not counted. */
+/* sentLine -- the line of an entry, to which another thread may be adding.  Blocks that another process has sent, a
+ * collector before it died for instance, were not counted. */
 static HeaderStreamStruct sentLine(const SentStruct *sent)
 {
   uint64_t next = __atomic_load_n(&sent->next, __ATOMIC_ACQUIRE);
@@ -118,26 +132,29 @@ static HeaderStreamStruct sentLine(const SentStruct *sent)
                               __atomic_load_n(&sent->discarded, __ATOMIC_RELAXED)};
 }
 
-Count SentStreams(Process process, Index way)
+Count SentStreams(Emitter emitter, Index way)
 {
-  Sent table = __atomic_load_n(&process->sent, __ATOMIC_ACQUIRE);
+  Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
   Count count = 0;
   Index i;
 
+  AVER(way <= EmitterPlinthsMAX);
   for (i = 0; table != NULL && i < sentMAX; ++i)
-    count += sentListed(process, &table[i], way);
+    count += sentListed(emitter, &table[i], way);
   return count;
 }
 
-Index SentWrite(Text text, Process process, Index way, Index from)
+Index SentWrite(Text text, Emitter emitter, Index way, Index from)
 {
-  Sent table = __atomic_load_n(&process->sent, __ATOMIC_ACQUIRE);
+  Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
   Count lines = 0;
 
+  AVER(from < sentMAX);
+  AVER(from > 0 || SentCheck(emitter));
   for (; table != NULL && from < sentMAX; ++from) {
     Sent sent = &table[from];
     HeaderStreamStruct its = sentLine(sent);
-    if (!sentListed(process, sent, way))
+    if (!sentListed(emitter, sent, way))
       continue;
     if (lines++ == sentLines)
       return from;

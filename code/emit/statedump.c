@@ -1,7 +1,8 @@
-/* statedump.c -- the state dump: what exists when a recording starts late, told as events
+/* statedump.c -- the state dump: events for the objects that exist when a recording starts late
  *
- * Always true: one thread tells at a time (stateBusy); whoever comes meanwhile goes on, and asks again.  Between two
- * calls stateLate says since when: 0, or the time from which nobody waits for threads to tell of themselves.
+ * Always true: one thread at a time works on the dump (dumpBusy); another one that comes meanwhile goes on, and tries
+ * again with its next event.  Between two calls dumpLate is 0 if no dump has begun; else the time from which the dump
+ * no longer waits for other threads to report their own objects.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,22 +13,17 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/text.h"
-#include "emit/buffer.h"
-#include "emit/event.h"
-#include "emit/process.h"
-#include "emit/user.h"
-#include "plinth/clock.h"
-#include "plinth/rawsyscall.h"
+#include "emit/emitter.h"
+#include "emit/modules.h"
 
-/* ---- What the system knows of the process: its threads and the files it has mapped ----
+/* ---- What the system knows of the process: its threads ----
  *
- * All from /proc: the dynamic loader and libc have locks, which whoever was interrupted may hold.
+ * It comes from /proc: libc has locks, and the thread that was interrupted may hold them.
  */
 
-#if defined(EventThreadStartCODE) /* a registry of somebody else's may have none of these */
+#if defined(EventThreadStartCODE) /* the registry of another emitter may have none of these */
 
-enum { systemROOM = 4096, systemLINE = 8192 };
+enum { systemROOM = 4096 };
 
 /* As getdents64 gives them. */
 typedef struct systemEntryStruct {
@@ -38,30 +34,24 @@ typedef struct systemEntryStruct {
   char name[];
 } systemEntryStruct;
 
-/* systemThread -- tell of the thread that /proc/self/task calls `number` */
+/* systemThread -- emit a ThreadStart for the thread that /proc/self/task lists as `number` */
 static void systemThread(const char *number)
 {
   char path[64], name[32];
-  TextStruct text;
-  unsigned thread = 0;
+  const char *end = number;
+  unsigned thread = (unsigned)TextNumber(&end, 10);
   Size length;
 
-  for (length = 0; number[length] >= '0' && number[length] <= '9'; ++length)
-    thread = thread * 10 + (unsigned)(number[length] - '0');
-  if (length == 0)
+  if (end == number)
     return;
-  TextInit(&text, path, sizeof path);
-  TextString(&text, "/proc/self/task/");
-  TextBytes(&text, number, length);
-  TextString(&text, "/comm");
-  length = RawReadFile(TextTerminate(&text), name, sizeof name - 1);
+  length = RawReadFile(TextMake(path, sizeof path, "/proc/self/task/%u/comm", thread), name, sizeof name - 1);
   while (length > 0 && name[length - 1] == '\n')
     --length;
   name[length] = '\0';
   EVENT_UPAS(ThreadStart, thread, (void *)NULL, (Addr)NULL, name);
 }
 
-static void stateThreads(void)
+static void dumpThreads(void)
 {
   static char room[systemROOM] __attribute__((aligned(8))) LARGE;
   long fd, n, at;
@@ -79,128 +69,24 @@ static void stateThreads(void)
     (void)RawCall(SYS_close, fd);
 }
 
-/* The file that the lines of /proc/self/maps are about. */
-typedef struct systemModuleStruct {
-  Word base, limit;
-  Bool runs;               /* some of it may be executed */
-  char path[systemROOM];
-} systemModuleStruct, *systemModule;
-
-/* systemModuleTell -- tell of it, if it is one */
-static void systemModuleTell(systemModule module)
-{
-  if (module->path[0] != '\0' && module->runs)
-    EVENT_AWS(ModuleLoad, (Addr)module->base, module->limit - module->base, module->path);
-  module->path[0] = '\0';
-}
-
-/* systemHex -- a number in hex; *at goes behind it */
-static Word systemHex(const char **at)
-{
-  Word word = 0;
-
-  for (;; ++*at) {
-    unsigned digit = **at >= '0' && **at <= '9' ? (unsigned)(**at - '0') :
-                     **at >= 'a' && **at <= 'f' ? (unsigned)(**at - 'a') + 10 : 16;
-    if (digit == 16)
-      return word;
-    word = word << 4 | digit;
-  }
-}
-
-/* systemLine -- one line, terminated: START-END PERMISSIONS OFFSET DEVICE INODE PATH */
-static void systemLine(systemModule module, const char *line)
-{
-  const char *path = strchr(line, '/');
-  Word start = systemHex(&line), limit, offset;
-  Bool runs;
-
-  line += *line == '-';
-  limit = systemHex(&line);
-  if (path == NULL || strlen(line) < 6 || strlen(path) >= sizeof module->path)
-    return;
-  runs = line[3] == 'x';
-  line += 6;
-  offset = systemHex(&line);
-  if (strcmp(path, module->path) != 0) {
-    systemModuleTell(module);
-    strcpy(module->path, path);
-    module->base = start - offset;
-    module->runs = FALSE;
-  }
-  module->limit = limit;
-  module->runs |= runs;
-}
-
-/* systemLines -- whole lines of `size` bytes at `room`; returns how many bytes they were */
-static Size systemLines(systemModule module, char *room, Size size)
-{
-  char *line = room, *end;
-
-  while ((end = memchr(line, '\n', (Size)(room + size - line))) != NULL) {
-    *end = '\0';
-    systemLine(module, line);
-    line = end + 1;
-  }
-  return (Size)(line - room);
-}
-
-void StateDumpModules(void)
-{
-  /* On no stack, which may be small; one tells at a time. */
-  static struct {
-    unsigned busy; /* the process in which somebody does: in a child of fork nobody does who did in its parent */
-    systemModuleStruct module;
-    char room[systemLINE];
-  } maps LARGE;
-  unsigned self = (unsigned)RawCall(SYS_getpid);
-  Size had = 0;
-  long fd, n;
-
-  if (!EVENT_WANTED(EventKindSystem) || __atomic_exchange_n(&maps.busy, self, __ATOMIC_ACQUIRE) == self)
-    return;
-  maps.module.path[0] = '\0';
-  fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  while (fd >= 0 && had < sizeof maps.room &&
-         (n = RawCall(SYS_read, fd, maps.room + had, sizeof maps.room - had)) > 0) {
-    Size used = systemLines(&maps.module, maps.room, had + (Size)n);
-    had += (Size)n - used;
-    memmove(maps.room, maps.room + used, had);
-  }
-  systemModuleTell(&maps.module);
-  if (fd >= 0)
-    (void)RawCall(SYS_close, fd);
-  __atomic_store_n(&maps.busy, 0, __ATOMIC_RELEASE);
-}
-
-#else
-
-static void stateThreads(void)
-{
-}
-
-void StateDumpModules(void)
-{
-}
-
 #endif
 
-/* ---- The order of it ---- */
+/* ---- The steps of a dump ---- */
 
 enum {
-  statePatience = 20000000,    /* ns that threads are given to come by: who does not is idle, or blocked */
-  stateGiveUp = 1000000000,    /* ns after which what is left is left out */
-  stateWaitMAX = 2000000000    /* ns that StateDumpWait tries */
+  dumpPatience = 20000000,    /* ns that other threads have to report their objects: else they are idle or blocked */
+  dumpGiveUp = 1000000000,    /* ns after which the dump ends, though objects are missing in it */
+  dumpWaitMAX = 2000000000    /* ns that StateDumpWait waits at most */
 };
 
-static StateDumpHook stateHooks[StateDumpHooksMAX];
-static unsigned stateBusy;
-static uint32_t statePid;     /* of the process that stateBusy and stateLate belong to */
-static uint64_t stateLate;    /* 0: nothing has begun */
-static unsigned stateAsked;   /* how often somebody wanted it told, */
-static unsigned stateSeen;    /* how often when it was last begun, */
-static unsigned stateDone;    /* and when that was begun which was last ended */
-static unsigned stateKinds;   /* that were sent when it began */
+static StateDumpHook dumpHooks[StateDumpHooksMAX];
+static unsigned dumpBusy;
+static uint32_t dumpPid;     /* of the process that dumpBusy and dumpLate belong to */
+static uint64_t dumpLate;    /* 0: no dump has begun */
+static unsigned dumpAsked;   /* dumps that were requested so far; */
+static unsigned dumpSeen;    /* its value when the newest dump began, */
+static unsigned dumpDone;    /* and when the newest complete dump began */
+static unsigned dumpKinds;   /* the kinds that were sent when the newest dump began */
 
 void StateDumpHookAdd(StateDumpHook hook)
 {
@@ -208,40 +94,41 @@ void StateDumpHookAdd(StateDumpHook hook)
 
   for (i = 0; i < StateDumpHooksMAX; ++i) {
     StateDumpHook none = NULL;
-    if (__atomic_compare_exchange_n(&stateHooks[i], &none, hook, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+    if (__atomic_compare_exchange_n(&dumpHooks[i], &none, hook, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
         none == hook)
       return;
   }
 }
 
-/* stateAsk -- ask the first `n` hooks, and stop at one that says FALSE; returns how many said TRUE */
-static Count stateAsk(StateDumpStep step, Count n)
+/* dumpAsk -- call the first `n` hooks with a step, up to one that returns FALSE; returns how many returned TRUE */
+static Count dumpAsk(StateDumpStep step, Count n)
 {
   Index i;
 
   for (i = 0; i < n; ++i) {
-    StateDumpHook hook = __atomic_load_n(&stateHooks[i], __ATOMIC_ACQUIRE);
+    StateDumpHook hook = __atomic_load_n(&dumpHooks[i], __ATOMIC_ACQUIRE);
     if (hook != NULL && !hook(step))
       break;
   }
   return i;
 }
 
-/* stateMark -- one of the two events around it all; a registry of somebody else's may have none */
-#if defined(EventStateBeginCODE)
-static void stateMark(uint16_t code)
+#if defined(EventStateBeginCODE) /* the registry of another emitter may have none */
+
+/* dumpMark -- one of the two events around it all */
+static void dumpMark(Bool begins)
 {
   EventHeader header = EVENT_PRESENT(StateBegin) ? BufferReserveSent(EventKindSystem, sizeof(EventUStruct)) : NULL;
 
   if (header != NULL) {
-    ((EventUStruct *)(void *)header)->f0 = stateKinds;
-    EventCommit(header, code);
+    ((EventUStruct *)(void *)header)->f0 = dumpKinds;
+    EventCommit(header, begins ? EventStateBeginCODE : EventStateEndCODE);
   }
 }
 
-/* stateOff -- which kinds are on again that were off, and since when the first of them was; 0: none.  What goes off
- * meanwhile stays noted. */
-static unsigned stateOff(uint64_t *sinceReturn)
+/* dumpOff -- the kinds that are on again and were off, and since when the first of them was off; 0: none.  A kind that
+ * is switched off meanwhile keeps its note. */
+static unsigned dumpOff(uint64_t *sinceReturn)
 {
   unsigned kind, kinds = 0;
 
@@ -259,11 +146,11 @@ static unsigned stateOff(uint64_t *sinceReturn)
   return kinds;
 }
 
-/* stateOn -- tell it, if there are any */
-static void stateOn(void)
+/* dumpOn -- emit KindsOn for these kinds, if there are any */
+static void dumpOn(void)
 {
   uint64_t since, now = EventClockMonotonic();
-  unsigned kinds = stateOff(&since);
+  unsigned kinds = dumpOff(&since);
   EventHeader header = kinds != 0 && EVENT_PRESENT(KindsOn) ? BufferReserveSent(EventKindSystem, sizeof(EventUDStruct))
                                                             : NULL;
   EventUDStruct *event = (EventUDStruct *)(void *)header;
@@ -275,102 +162,97 @@ static void stateOn(void)
   EventCommit(header, EventKindsOnCODE);
 }
 #else
-static void stateOn(void)
-{
-}
-
-enum { EventStateBeginCODE, EventStateEndCODE };
-static void stateMark(uint16_t code)
-{
-  UNUSED(code);
-}
+#define dumpOn() ((void)0)
+#define dumpMark(begins) ((void)0)
 #endif
 
-/* stateBegin -- all that can be told at one go; FALSE: not now, and nothing is told */
-static Bool stateBegin(void)
+/* dumpBegin -- the part of the dump that one thread does at once; FALSE: a lock is taken, and nothing was emitted */
+static Bool dumpBegin(void)
 {
-  Count claimed = stateAsk(StateDumpCLAIM, StateDumpHooksMAX);
+  Count claimed = dumpAsk(StateDumpCLAIM, StateDumpHooksMAX);
 
   if (claimed < StateDumpHooksMAX) {
-    (void)stateAsk(StateDumpGIVEUP, claimed);
+    (void)dumpAsk(StateDumpGIVEUP, claimed);
     return FALSE;
   }
-  stateKinds = (unsigned)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & ((1u << EventKindLIMIT) - 1));
-  stateSeen = __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE);
-  /* What a thread does from here on it tells, and what it did before is seen. */
+  dumpKinds = (unsigned)(__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & EVENT_KINDS);
+  dumpSeen = __atomic_load_n(&dumpAsked, __ATOMIC_ACQUIRE);
+  /* The dump sees what a thread did before this barrier; what it does after has events of its own. */
   if (RawCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) != 0 &&
       RawCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0)
     (void)RawCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
-  stateOn();
-  stateMark(EventStateBeginCODE);
-  (void)stateAsk(StateDumpTELL, StateDumpHooksMAX);
-  StateDumpModules();
-  stateThreads();
+  dumpOn();
+  dumpMark(TRUE);
+  (void)dumpAsk(StateDumpTELL, StateDumpHooksMAX);
+  ModulesTell(FALSE);
+#if defined(EventThreadStartCODE)
+  dumpThreads();
+#endif
   UserTell();
-  stateLate = EventClockMonotonic() + statePatience;
+  dumpLate = EventClockMonotonic() + dumpPatience;
   return TRUE;
 }
 
-/* stateGoOn -- what threads tell of themselves */
-static Bool stateGoOn(void)
+/* dumpGoOn -- the live objects, to which each thread contributes; FALSE: some are missing */
+static Bool dumpGoOn(void)
 {
   uint64_t now = EventClockMonotonic();
-  StateDumpStep step = now < stateLate ? StateDumpLIVE : StateDumpLATE;
+  StateDumpStep step = now < dumpLate ? StateDumpLIVE : StateDumpLATE;
 
-  if (stateAsk(step, StateDumpHooksMAX) < StateDumpHooksMAX && now < stateLate + stateGiveUp)
+  if (dumpAsk(step, StateDumpHooksMAX) < StateDumpHooksMAX && now < dumpLate + dumpGiveUp)
     return FALSE;
-  stateMark(EventStateEndCODE);
-  stateLate = 0;
-  __atomic_store_n(&stateDone, stateSeen, __ATOMIC_RELEASE);
+  dumpMark(FALSE);
+  dumpLate = 0;
+  __atomic_store_n(&dumpDone, dumpSeen, __ATOMIC_RELEASE);
   return TRUE;
 }
 
-/* stateIdle -- has all been told that was asked for? */
-static Bool stateIdle(void)
+/* dumpIdle -- is no dump due? */
+static Bool dumpIdle(void)
 {
-  return __atomic_load_n(&stateAsked, __ATOMIC_ACQUIRE) == __atomic_load_n(&stateDone, __ATOMIC_ACQUIRE);
+  return __atomic_load_n(&dumpAsked, __ATOMIC_ACQUIRE) == __atomic_load_n(&dumpDone, __ATOMIC_ACQUIRE);
 }
 
-/* stateTell -- what was asked for, or go on with it; FALSE: not now, or not all of it */
-static Bool stateTell(void)
+/* dumpTell -- begin or continue the dump; FALSE: it is not complete */
+static Bool dumpTell(void)
 {
-  Process process = ProcessGet();
+  Emitter emitter = EmitterGet();
   Bool told;
 
-  if (process == NULL)
+  if (emitter == NULL)
     return FALSE;
-  if (__atomic_exchange_n(&statePid, process->pid, __ATOMIC_RELAXED) != process->pid) {
-    /* A child of fork: whoever was telling is not here. */
-    stateLate = 0;
-    __atomic_store_n(&stateBusy, 0, __ATOMIC_RELAXED);
+  if (__atomic_exchange_n(&dumpPid, emitter->pid, __ATOMIC_RELAXED) != emitter->pid) {
+    /* The child of a fork: the thread that was at it is not here. */
+    dumpLate = 0;
+    __atomic_store_n(&dumpBusy, 0, __ATOMIC_RELAXED);
   }
-  if (__atomic_exchange_n(&stateBusy, 1, __ATOMIC_ACQUIRE) != 0)
+  if (__atomic_exchange_n(&dumpBusy, 1, __ATOMIC_ACQUIRE) != 0)
     return FALSE;
-  /* Another thread may have told it all just before: then nobody asks for it any more. */
-  told = stateIdle() || ((stateLate != 0 || stateBegin()) && stateGoOn() && stateIdle());
-  __atomic_store_n(&stateBusy, 0, __ATOMIC_RELEASE);
+  /* Another thread may have completed it just before. */
+  told = dumpIdle() || ((dumpLate != 0 || dumpBegin()) && dumpGoOn() && dumpIdle());
+  __atomic_store_n(&dumpBusy, 0, __ATOMIC_RELEASE);
   return told;
 }
 
 void StateDumpAsk(void)
 {
-  (void)__atomic_add_fetch(&stateAsked, 1, __ATOMIC_RELEASE);
+  (void)__atomic_add_fetch(&dumpAsked, 1, __ATOMIC_RELEASE);
   (void)__atomic_fetch_or(&EVENT_CONTROL[EventControlCLOCK], (Word)EventControlATTEND, __ATOMIC_SEQ_CST);
 }
 
 Bool StateDumpAttend(void)
 {
-  /* Who asks while it is told may have switched on what is not told: then it is told again. */
-  return LIKELY(stateIdle()) || stateTell();
+  /* A request during a dump may follow a kind that was switched on behind StateBegin: so there is one more dump. */
+  return LIKELY(dumpIdle()) || dumpTell();
 }
 
 void StateDumpWait(void)
 {
-  uint64_t limit = EventClockMonotonic() + stateWaitMAX;
+  uint64_t limit = EventClockMonotonic() + dumpWaitMAX;
   RawMaskStruct mask;
   Bool told;
 
-  StateDumpAsk(); /* other threads, too */
+  StateDumpAsk(); /* other threads contribute, too */
   do {
     RawBegin(&mask);
     told = StateDumpAttend();

@@ -1,11 +1,12 @@
-/* statedump.h -- the state dump: what exists when a recording starts late, told as events
+/* statedump.h -- the state dump: events for the objects that exist when a recording starts late
  *
- * A log that begins in the middle of a process's life begins with what was before: interned strings and labels,
- * threads, modules; and by hooks what others know: arenas, pools, segments, live objects.  It stands between StateBegin
- * and StateEnd, which are sent whatever kinds are; all else is sent as the kinds say.  Other threads go on meanwhile,
- * so their events stand in between.
+ * A log that begins in the middle of a process's life begins with a state dump: events for the interned strings and
+ * labels, the threads and the modules, and, from hooks, for arenas, pools, segments and live objects.  The dump stands
+ * between the events StateBegin and StateEnd.  These two are sent whatever kinds are on; the others are sent if their
+ * kind is.  Other threads go on meanwhile, so their events stand among those of the dump.
  *
- * Design: design/telemetry.md .state      Tests: test/emit/statetest.c, test/emit/stateoncetest.c, test/emit/state.t
+ * Design: design/telemetry.md .state      Tests: test/emit/statedumptest.c, test/emit/statedumponcetest.c,
+ * test/emit/statedump.t
  */
 #ifndef EMIT_STATEDUMP_H
 #define EMIT_STATEDUMP_H
@@ -14,35 +15,39 @@
 
 #include "base/types.h"
 
-/* What a hook is asked, in this order. */
+/* The steps of a dump, in the order in which each hook is called with them. */
 typedef enum StateDumpStep {
-  StateDumpCLAIM,  /* take what locks TELL needs, without waiting; FALSE: not now, and nothing was taken */
-  StateDumpGIVEUP, /* another hook could not: give the locks back */
-  StateDumpTELL,   /* tell what is, and give the locks back */
-  StateDumpLIVE,   /* tell of objects what the calling thread can; FALSE: some are left for another thread, or later */
-  StateDumpLATE    /* the same, but nobody else will come: tell them all; FALSE: not now */
+  StateDumpCLAIM,  /* take the locks that TELL needs, without waiting; FALSE: one is taken, and the hook holds none */
+  StateDumpGIVEUP, /* another hook could not take its locks: release them */
+  StateDumpTELL,   /* emit an event for each object, but for live objects of pools, and release the locks */
+  StateDumpLIVE,   /* emit events for live objects that the calling thread can see; FALSE: some are left for others */
+  StateDumpLATE    /* other threads did not come in time: emit events for all that are left; FALSE: not yet possible */
 } StateDumpStep;
 
-/* Called with signals blocked, perhaps inside malloc, of any thread, which may hold any lock of the hook's owner: it
- * must never wait. */
+/* A hook is called with signals blocked, perhaps inside malloc, by any thread, which may hold any lock of the hook's
+ * owner.  So it must never wait. */
 typedef Bool (*StateDumpHook)(StateDumpStep step);
 
 enum { StateDumpHooksMAX = 4 };
 
-/* StateDumpHookAdd -- ask this one, too; once is enough.  Any thread. */
+/* StateDumpHookAdd -- call this hook in each dump.  Adding it again changes nothing.  Any thread. */
 extern void StateDumpHookAdd(StateDumpHook hook);
 
-/* StateDumpAsk -- have it told, once, from the next event on, of whatever thread
- * StateDumpAttend -- if it was asked for, begin to tell it, or continue; each thread tells best what is its own.  Returns TRUE when
- *                all is told, FALSE when it must be called again, with the next event of any thread.  Signals are blocked, and
- *                the caller holds no lock of the emitter. */
+/* StateDumpAsk -- request one dump.  It begins with the next event of any thread.
+ * StateDumpAttend -- begin the dump that was requested, or continue it.  TRUE: no dump is due any more.  FALSE: call
+ * it again
+ *                    with the next event of any thread, because each thread knows its own live objects best.  The
+ *                    caller has
+ *                    blocked signals and holds no lock of the emitter. */
 extern void StateDumpAsk(void);
 extern Bool StateDumpAttend(void);
 
-/* StateDumpWait -- the same until it is told, or two seconds have gone by.  Not in malloc, nor with signals blocked. */
+/* StateDumpWait -- request a dump and return when it is complete, after two seconds at the latest.  Not inside malloc,
+ * nor with signals blocked. */
 extern void StateDumpWait(void);
 
-/* StateDumpModules -- tell what files are mapped to be run, if the kind System is wanted */
-extern void StateDumpModules(void);
+/* UserTell -- emit an event for each interned string and each label (userevents.c).  Takes no lock. */
+enum { UserLabelsMAX = 4096 }; /* addresses whose labels are kept: the first ones; of each, the newest label */
+extern void UserTell(void);
 
 #endif /* EMIT_STATEDUMP_H */

@@ -7,6 +7,10 @@
 #include <sched.h>
 #include <string.h>
 
+#include "base/aver.h"
+#include "base/fence.h"
+#include "emit/emitter.h"
+
 enum {
   streamSmallMAX = 16384,      /* bytes of the largest block of a kind that is rare, or not sent */
   streamGrowTICKS = 100000000, /* a block that fills faster than this, about a tenth of a second, is too small */
@@ -29,7 +33,7 @@ void StreamAbandon(Word at, Size size)
 }
 
 /* streamHeader -- the header of the stream's next block; no magic yet */
-static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
+static BlockHeaderStruct streamHeader(Emitter emitter, Thread thread, unsigned kind, unsigned unsent, Size size)
 {
   Stream stream = &thread->stream[kind][unsent];
   uint64_t now = EventClock(EVENT_SLOW);
@@ -41,11 +45,11 @@ static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned k
     .flags = (uint8_t)(BlockFlagCPU | BlockFlagSUMMED | (unsent ? BlockFlagUNSENT : 0)),
     .kind = (uint8_t)StreamKind(kind),
     .whole = (uint32_t)size,
-    .pid = process->pid,
+    .pid = emitter->pid,
     .thread = thread->tid,
     .cpuFirst = cpu,
     .cpuLast = cpu,
-    .process = process->identity,
+    .process = emitter->identity,
     .stream = StreamNumber(thread, kind, unsent),
     .sequence = stream->sequence,
     /* What still waits is counted when it goes out. */
@@ -58,23 +62,25 @@ static BlockHeaderStruct streamHeader(Process process, Thread thread, unsigned k
   return header;
 }
 
-/* StreamStart -- make the stream's memory an empty block.  Whoever reads it from outside at any moment of this finds
- * either no block or a sound one: the slot has no size before its header is whole. */
-void StreamStart(Process process, Thread thread, unsigned kind, unsigned unsent)
+/* StreamStart -- a reader from outside finds either no block or a sound one at any moment of this: the slot has no
+ * size before the header is complete. */
+void StreamStart(Emitter emitter, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
   BlockHeader block = stream->block;
-  BlockHeaderStruct header = streamHeader(process, thread, kind, unsent, stream->size);
+  BlockHeaderStruct header = streamHeader(emitter, thread, kind, unsent, stream->size);
   RegionHeader region = stream->store->header;
 
+  AVER_CRITICAL(region != NULL && block != NULL);
+  AVER_CRITICAL(WordIsPowerOf2(stream->size) && stream->size == StoreSize(block));
   memcpy((char *)block + BlockMagicSIZE, (char *)&header + BlockMagicSIZE, sizeof header - BlockMagicSIZE);
   Fence();
   memcpy(block->magic, BlockMAGIC, BlockMagicSIZE);
   __atomic_store_n(&region->state[StoreSlot(region, block)], (uint8_t)(RegionOPEN | __builtin_ctzl(StoreSize(block))),
                    __ATOMIC_RELEASE);
   cursor->epoch = (uint32_t)(header.first >> 32);
-  stream->held = !unsent && stream->store != &process->shared && ProcessRegion(process) != NULL
+  stream->held = !unsent && stream->store != &emitter->shared && EmitterRegion(emitter) != NULL
                    ? (Word)StreamEvents(block) : 0;
   __atomic_store_n(&cursor->next, stream->held != 0 ? 0 : (Word)StreamEvents(block), __ATOMIC_RELEASE);
 }
@@ -98,10 +104,12 @@ void StreamAlter(BlockHeader block, Size used, uint64_t before, uint64_t discard
   block->mono = sum;
 }
 
-/* StreamErase -- erase a block and its events.  First its slot loses its size: a slot that has a size and no sound header was
- * written over by the program. */
+/* StreamErase -- erase a block and its events.  First its slot loses its size: a slot that has a size and no sound
+ * header was written over by the program. */
 void StreamErase(RegionHeader region, BlockHeader block, Size used)
 {
+  AVER_CRITICAL(StoreSlot(region, block) < RegionSlotsMAX);
+  AVER_CRITICAL(used <= StoreSize(block) - BlockHeaderSIZE);
   __atomic_store_n(&region->state[StoreSlot(region, block)], RegionERASED, __ATOMIC_RELEASE);
   Fence();
   __atomic_store_n((uint64_t *)(void *)block->magic, 0, __ATOMIC_RELEASE);
@@ -110,9 +118,9 @@ void StreamErase(RegionHeader region, BlockHeader block, Size used)
 }
 
 /* StreamSize -- how large the next block should be */
-Size StreamSize(Process process, Stream stream, unsigned kind, unsigned unsent)
+Size StreamSize(Emitter emitter, Stream stream, unsigned kind, unsigned unsent)
 {
-  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? process->blockSize : streamSmallMAX, size;
+  Size max = (EventKindsFREQUENT >> kind & 1) != 0 && !unsent ? emitter->blockSize : streamSmallMAX, size;
 
   if (stream->block == NULL)
     return BlockMIN;
@@ -122,16 +130,17 @@ Size StreamSize(Process process, Stream stream, unsigned kind, unsigned unsent)
   return size < max ? size : max;
 }
 
-/* StreamTakeFrom -- a fresh block of `size` bytes, or smaller where that cannot be had */
+/* StreamTakeFrom -- a fresh block of `size` bytes, or a smaller one if there is no such */
 Bool StreamTakeFrom(Stream stream, Store store, Size size)
 {
   BlockHeader block = StoreTake(store, &size);
 
+  AVER_CRITICAL(block == NULL || (size >= BlockMIN && size <= BlockMAX));
   if (block == NULL)
     return FALSE;
   stream->size = size;
   stream->store = store;
-  /* Those who look at running threads believe what this points to. */
+  /* Readers of running threads trust this pointer. */
   __atomic_store_n(&stream->block, block, __ATOMIC_RELEASE);
   return TRUE;
 }
@@ -173,7 +182,7 @@ static Bool streamEpoch(EventCursor cursor, uint64_t now)
   return TRUE;
 }
 
-/* streamTry -- reserve room as EventReserve does, with nobody to interrupt; 0: full */
+/* streamTry -- reserve room as EventReserve does, when nothing can interrupt; 0: full */
 static Word streamTry(EventCursor cursor, Size size)
 {
   uint64_t now = EventClock(EVENT_SLOW);
@@ -194,7 +203,7 @@ static Word streamTry(EventCursor cursor, Size size)
   return at;
 }
 
-Word StreamTry(Process process, Thread thread, unsigned kind, unsigned unsent, Size size)
+Word StreamTry(Emitter emitter, Thread thread, unsigned kind, unsigned unsent, Size size)
 {
   Stream stream = &thread->stream[kind][unsent];
   EventCursor cursor = &thread->hot.cursor[kind][unsent];
@@ -204,18 +213,20 @@ Word StreamTry(Process process, Thread thread, unsigned kind, unsigned unsent, S
   if (LIKELY(stream->held == 0))
     return streamTry(cursor, size);
   at = streamTry(&held, size);
+  /* The event has moved the real cursor, too: it must not come to where a block seems to be. */
+  __atomic_store_n(&cursor->next, 0, __ATOMIC_RELAXED);
   stream->held = held.next;
   cursor->epoch = held.epoch;
   if (at != 0) {
     (void)__atomic_fetch_add(&stream->block->count, 1, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_add(&ProcessRegion(process)->pool.away, 1, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&EmitterRegion(emitter)->pool.away, 1, __ATOMIC_RELAXED);
   }
   return at;
 }
 
-void StreamHome(Process process, BlockHeader block, Count count)
+void StreamHome(Emitter emitter, BlockHeader block, Count count)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   uint32_t all = __atomic_load_n(&block->count, __ATOMIC_RELAXED), home = count < all ? (uint32_t)count : all, before;
 
   if (region == NULL || all == 0)
@@ -224,9 +235,9 @@ void StreamHome(Process process, BlockHeader block, Count count)
   (void)__atomic_fetch_sub(&region->pool.away, (uint64_t)home - before, __ATOMIC_RELAXED);
 }
 
-RegionLeaving StreamDepart(Process process, BlockHeader block)
+RegionLeaving StreamDepart(Emitter emitter, BlockHeader block)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   uint32_t count = block->count - block->rest, none;
   Index i;
 
@@ -240,15 +251,15 @@ RegionLeaving StreamDepart(Process process, BlockHeader block)
     leaving->sequence = block->sequence;
     leaving->to = block->before == BlockBeforeUNKNOWN ? BlockBeforeUNKNOWN : block->before + block->count;
     __atomic_store_n(&leaving->count, count, __ATOMIC_RELEASE);
-    StreamHome(process, block, block->count);
+    StreamHome(emitter, block, block->count);
     return leaving;
   }
   return NULL;
 }
 
-void StreamArrive(Process process, BlockHeader block, RegionLeaving leaving, Bool sent)
+void StreamArrive(Emitter emitter, BlockHeader block, RegionLeaving leaving, Bool sent)
 {
-  StreamHome(process, block, sent ? block->count : 0);
+  StreamHome(emitter, block, sent ? block->count : 0);
   if (leaving != NULL)
     __atomic_store_n(&leaving->count, 0, __ATOMIC_RELEASE);
 }

@@ -1,4 +1,4 @@
-/* thread.c -- the threads of a process that emit: who they are, and their ends
+/* thread.c -- the threads of a process that emit: their places, their streams together, and their ends
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,152 +7,201 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "base/text.h"
-#include "emit/buffer.h"
-#include "emit/process.h"
-#include "plinth/rawsyscall.h"
+#include "base/aver.h"
+#include "emit/emitter.h"
+#include "emit/selfdrain.h"
+#include "handover/handover.h"
 
 enum { threadSweepEvery = 16 };
 
 static pthread_key_t threadKey; /* its destructor tells of their ends */
 static Bool threadKeyed;
 
-/* threadQueue -- a thread has ended: its place is free when those that ended before it have been used again.  The
+void ThreadFlush(Emitter emitter, Thread thread, Bool unsent, Bool final)
+{
+  unsigned kind;
+
+  thread->refused = 0; /* there may be room again */
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind) {
+    HandoverLast(emitter, thread, kind, final);
+    if (unsent)
+      HandoverShow(emitter, thread, kind, final);
+  }
+}
+
+void ThreadForget(Thread thread, Store store)
+{
+  unsigned kind;
+
+  for (kind = 0; kind < EventStreamsLIMIT; ++kind) {
+    Stream stream = &thread->stream[kind][1];
+    if (stream->store == store && stream->block != NULL) {
+      __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
+      BlockHeader block = stream->block;
+      stream->block = NULL;
+      StreamErase(store->header, block, stream->size - BlockHeaderSIZE);
+      StoreGive(store, block);
+    }
+  }
+}
+
+/* threadStreamCheck -- ThreadCheck's part about one stream, whose cursor is at `next` */
+static Bool threadStreamCheck(const StreamStruct *stream, Word next)
+{
+  Word at = stream->held != 0 ? stream->held : next;
+
+  if ((stream->block == NULL || stream->held != 0) && (next & EventBlockBIT) != 0)
+    return FALSE;
+  return stream->block == NULL ||
+         (stream->store != NULL && WordIsPowerOf2(stream->size) && stream->size >= BlockMIN &&
+          stream->size <= BlockMAX && (((Word)stream->block + stream->size) & (EventBlockBIT * 2 - 1)) == 0 &&
+          (at == 0 || at >= (Word)StreamEvents(stream->block)) && stream->sent <= stream->sequence &&
+          stream->told <= stream->discarded);
+}
+
+Bool ThreadCheck(Thread thread)
+{
+  Bool sound = thread->state <= ThreadRETIRED && thread->number > 0 && thread->number <= ThreadsMAX &&
+               (thread->state != ThreadLIVE || thread->hot.self == &thread->hot);
+  unsigned kind;
+
+  for (kind = 0; kind < EventStreamsLIMIT && sound; ++kind)
+    sound = threadStreamCheck(&thread->stream[kind][0], thread->hot.cursor[kind][0].next) &&
+            threadStreamCheck(&thread->stream[kind][1], thread->hot.cursor[kind][1].next);
+  return sound;
+}
+
+/* threadQueue -- a thread has ended: its place may be used again after those of the threads that ended before it.  The
  * process is locked. */
-static void threadQueue(Process process, Thread thread)
+static void threadQueue(Emitter emitter, Thread thread)
 {
   uint32_t number = thread->number;
 
+  AVER(thread->state == ThreadLIVE);
   thread->next = 0;
-  if (process->retired++ == 0)
-    process->retiredFirst = number;
+  if (emitter->retired++ == 0)
+    emitter->retiredFirst = number;
   else
-    ProcessThread(process, process->retiredLast - 1)->next = number;
-  process->retiredLast = number;
+    EmitterThread(emitter, emitter->retiredLast - 1)->next = number;
+  emitter->retiredLast = number;
   __atomic_store_n(&thread->state, ThreadRETIRED, __ATOMIC_RELEASE);
 }
 
-/* threadZombie -- has the process's first thread ended while others go on?  It remains as long as they do, and /proc
- * alone tells. */
+/* threadZombie -- has the process's first thread ended while others go on?  The system keeps it as long as they run,
+ * and only /proc shows that it has ended. */
 static Bool threadZombie(uint32_t tid)
 {
-  char room[512];
-  TextStruct text;
+  char path[40], room[512];
   const char *end;
 
-  TextInit(&text, room, sizeof room);
-  TextString(&text, "/proc/self/task/");
-  TextDecimal(&text, tid);
-  TextString(&text, "/stat");
-  room[RawReadFile(TextTerminate(&text), room, sizeof room - 1)] = '\0';
+  (void)TextMake(path, sizeof path, "/proc/self/task/%u/stat", tid);
+  room[RawReadFile(path, room, sizeof room - 1)] = '\0';
   end = strrchr(room, ')'); /* of its name */
   return end != NULL && (strncmp(end, ") Z", 3) == 0 || strncmp(end, ") X", 3) == 0);
 }
 
-/* threadDead -- did it end without telling?  The first thread is asked about when the process ends. */
-static Bool threadDead(Process process, Thread thread, Bool last)
+/* threadDead -- has it ended without our destructor?  The first thread is checked when the process ends. */
+static Bool threadDead(Emitter emitter, Thread thread, Bool last)
 {
   uint32_t self = (uint32_t)RawCall(SYS_gettid);
 
   if (thread->tid == self)
     return FALSE;
-  if (RawCall(SYS_tgkill, process->pid, thread->tid, 0) == -ESRCH)
+  if (RawCall(SYS_tgkill, emitter->pid, thread->tid, 0) == -ESRCH)
     return TRUE;
-  return last && thread->tid == process->pid && threadZombie(thread->tid);
+  return last && thread->tid == emitter->pid && threadZombie(thread->tid);
 }
 
-void ProcessSweep(Process process, Bool last)
+void EmitterSweep(Emitter emitter, Bool last)
 {
   Index i;
 
-  for (i = 0; i < process->threads; ++i) {
-    Thread thread = ProcessThread(process, i);
-    if (thread->state == ThreadLIVE && !thread->inside && threadDead(process, thread, last)) {
-      threadQueue(process, thread);
-      ThreadFlush(process, thread, FALSE, TRUE);
+  AVER(EmitterCheck(emitter));
+  for (i = 0; i < emitter->threads; ++i) {
+    Thread thread = EmitterThread(emitter, i);
+    if (thread->state == ThreadLIVE && !thread->inside && threadDead(emitter, thread, last)) {
+      threadQueue(emitter, thread);
+      ThreadFlush(emitter, thread, FALSE, TRUE);
     }
   }
-  process->swept = process->serials;
+  emitter->swept = emitter->serials;
 }
 
 /* threadFresh -- a place that no thread has had; NULL: there is none.  It needs no lock. */
-static Thread threadFresh(Process process)
+static Thread threadFresh(Emitter emitter)
 {
-  unsigned used = __atomic_load_n(&process->threads, __ATOMIC_RELAXED);
+  unsigned used = __atomic_load_n(&emitter->threads, __ATOMIC_RELAXED);
   Thread thread;
 
   do
-    if (used >= process->threadsMax)
+    if (used >= __atomic_load_n(&EmitterThreadsMax, __ATOMIC_RELAXED))
       return NULL;
-  while (!__atomic_compare_exchange_n(&process->threads, &used, used + 1, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  thread = ProcessThread(process, used);
+  while (!__atomic_compare_exchange_n(&emitter->threads, &used, used + 1, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  thread = EmitterThread(emitter, used);
   thread->number = used + 1;
   return thread;
 }
 
 /* threadPlace -- a place for one more thread: a fresh one, or that of the thread that ended longest ago; NULL: all
  * live */
-static Thread threadPlace(Process process)
+static Thread threadPlace(Emitter emitter)
 {
-  Thread oldest = process->retired < ThreadsRetired ? threadFresh(process) : NULL;
+  Thread oldest = emitter->retired < ThreadsRetired ? threadFresh(emitter) : NULL;
 
-  if (oldest != NULL || process->retired == 0)
+  if (oldest != NULL || emitter->retired == 0)
     return oldest;
-  oldest = ProcessThread(process, process->retiredFirst - 1);
-  process->retiredFirst = oldest->next;
-  --process->retired;
-  ThreadRelease(process, oldest);
+  oldest = EmitterThread(emitter, emitter->retiredFirst - 1);
+  emitter->retiredFirst = oldest->next;
+  --emitter->retired;
+  (void)SelfDrainErase(emitter, oldest->serial * StreamNumbers, StreamNumbers, NULL, TRUE);
   return oldest;
 }
 
-/* threadSweepDue -- look for threads that died without a word: as often as that costs each new one little */
-static Bool threadSweepDue(Process process)
-{
-  unsigned since = process->serials - process->swept;
-
-  return since >= threadSweepEvery && since >= process->threads;
-}
-
 /* threadNew -- a state for the calling thread */
-static Thread threadNew(Process process)
+static Thread threadNew(Emitter emitter)
 {
-  Bool locked = ProcessLock(process);
+  Bool locked = EmitterLock(emitter);
+  unsigned since = emitter->serials - emitter->swept;
   Thread thread;
   uint32_t number;
+  void *walk;
 
-  if (locked && threadSweepDue(process))
-    ProcessSweep(process, FALSE);
-  thread = locked ? threadPlace(process) : threadFresh(process);
+  /* Threads that died without a word are looked for as often as that costs each new one little. */
+  if (locked && since >= threadSweepEvery && since >= emitter->threads)
+    EmitterSweep(emitter, FALSE);
+  thread = locked ? threadPlace(emitter) : threadFresh(emitter);
   if (thread != NULL) {
     number = thread->number;
+    walk = thread->walk;
     memset(thread, 0, sizeof *thread);
     thread->number = number;
+    thread->walk = walk;
     /* Stream 0 is nobody's. */
-    thread->serial = __atomic_add_fetch(&process->serials, 1, __ATOMIC_RELAXED);
+    thread->serial = __atomic_add_fetch(&emitter->serials, 1, __ATOMIC_RELAXED);
     thread->tid = (uint32_t)RawCall(SYS_gettid);
     thread->hot.self = &thread->hot;
     __atomic_store_n(&thread->state, ThreadLIVE, __ATOMIC_RELEASE);
   }
   if (locked)
-    ProcessUnlock(process);
+    EmitterUnlock(emitter);
   return thread;
 }
 
-Thread ProcessThreadSelf(void)
+Thread EmitterThreadSelf(void)
 {
   EventThread self = EventThreadSelf;
-  Process process;
+  Emitter emitter;
   Thread thread;
 
   if (self != NULL && self->self == self)
     return (Thread)(void *)self;
-  process = ProcessIfReady();
-  if (process == NULL)
+  emitter = EmitterIfReady();
+  if (emitter == NULL)
     return NULL;
-  thread = threadNew(process);
+  thread = threadNew(emitter);
   if (thread == NULL) {
-    ProcessLose(process);
-    if (!__atomic_exchange_n(&process->thronged, TRUE, __ATOMIC_RELAXED))
+    EmitterLose(emitter);
+    if (!__atomic_exchange_n(&emitter->thronged, TRUE, __ATOMIC_RELAXED))
       RawSay("too many threads", "", "events of some are lost, and counted");
     EventThreadSelf = NULL;
     return NULL;
@@ -163,57 +212,57 @@ Thread ProcessThreadSelf(void)
   return thread;
 }
 
-Thread ProcessThreadNested(Thread thread)
+Thread EmitterThreadNested(Thread thread)
 {
-  Process process = ProcessIfReady();
+  Emitter emitter = EmitterIfReady();
 
-  if (thread->nested == NULL && process != NULL)
-    thread->nested = threadNew(process);
-  if (thread->nested == NULL && process != NULL)
-    ProcessLose(process);
+  if (thread->nested == NULL && emitter != NULL)
+    thread->nested = threadNew(emitter);
+  if (thread->nested == NULL && emitter != NULL)
+    EmitterLose(emitter);
   return thread->nested;
 }
 
-/* threadRetire -- a state will emit no more; what it holds goes out.  Signals are blocked. */
-static void threadRetire(Process process, Thread thread)
+/* threadRetire -- a thread's state will emit no more: send its blocks.  Signals are blocked. */
+static void threadRetire(Emitter emitter, Thread thread)
 {
-  /* A handler that jumped away from within a change has left its streams as they are: whoever reads the region finds
-   * them. */
+  /* A handler that jumped away from within a change has left the streams as they are: readers of the region find the
+   * blocks. */
   if (!thread->inside)
-    ThreadFlush(process, thread, FALSE, TRUE);
-  /* Where it cannot be queued, who looks for threads that died without a word finds it. */
-  if (!ProcessLock(process))
+    ThreadFlush(emitter, thread, FALSE, TRUE);
+  /* Where it cannot be queued, EmitterSweep finds it. */
+  if (!EmitterLock(emitter))
     return;
   if (!thread->inside)
-    threadQueue(process, thread);
-  ProcessUnlock(process);
+    threadQueue(emitter, thread);
+  EmitterUnlock(emitter);
 }
 
 /* threadEnded -- the calling thread ends.  Should it emit once more, it gets a new state, and we are called
  * again. */
 static void threadEnded(void *state)
 {
-  Process process = ProcessIfReady();
+  Emitter emitter = EmitterIfReady();
   Thread thread = state;
   RawMaskStruct mask;
 
-  if (process == NULL || &thread->hot != EventThreadSelf || thread->hot.self == NULL)
+  if (emitter == NULL || &thread->hot != EventThreadSelf || thread->hot.self == NULL)
     return;
   RawBegin(&mask);
   EventThreadSelf = NULL;
   if (thread->nested != NULL)
-    threadRetire(process, thread->nested);
-  threadRetire(process, thread);
+    threadRetire(emitter, thread->nested);
+  threadRetire(emitter, thread);
   RawEnd(&mask);
 }
 
-Bool ProcessOthers(Process process)
+Bool EmitterOthers(Emitter emitter)
 {
   uint32_t self = (uint32_t)RawCall(SYS_gettid);
   Index i;
 
-  for (i = 0; i < process->threads; ++i) {
-    Thread thread = ProcessThread(process, i);
+  for (i = 0; i < emitter->threads; ++i) {
+    Thread thread = EmitterThread(emitter, i);
     if (__atomic_load_n(&thread->state, __ATOMIC_ACQUIRE) == ThreadLIVE && &thread->hot != EventThreadSelf &&
         thread->tid != self)
       return TRUE;
@@ -221,7 +270,7 @@ Bool ProcessOthers(Process process)
   return FALSE;
 }
 
-void ProcessThreadsBegin(void)
+void EmitterThreadsBegin(void)
 {
   if (!threadKeyed)
     threadKeyed = pthread_key_create(&threadKey, threadEnded) == 0;

@@ -1,28 +1,24 @@
 /* traceback.c -- the newest events as text, printed by the program itself
  *
- * Takes memory from the system alone, no lock, and waits for nobody: it runs in a program that may be broken in any
- * way.  Blocks are read while their owners may be filling them; what is not committed is not shown.
+ * It runs in a program that may be broken in any way: it takes memory from the system alone and no lock, and never
+ * waits.  Blocks are read while their owners may be filling them; events that are not committed are not shown.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "emit/traceback.h"
-
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base/text.h"
-#include "emit/process.h"
-#include "emit/public.h"
+#include "emit/emitter.h"
 #include "emit/send.h"
-#include "plinth/rawsyscall.h"
+#include "emit/pawprint.h" /* behind event.h, which has the kinds */
 
-enum { tracebackMAX = 256, tracebackAver = 32, tracebackPage = 4096 };
+enum { tracebackMAX = 256, tracebackAver = 32 };
 
 /* The newest so far, in `order` from the oldest to the newest.  They are copies: their owners may go on, and
  * overwrite them. */
 typedef struct TracebackStruct {
   Count count, max;
+  uint64_t addr;       /* only events that have it as an address; 0: all events */
   unsigned order[tracebackMAX];
   struct {
     uint64_t time;
@@ -47,12 +43,48 @@ __attribute__((no_sanitize("thread"))) static Bool tracebackCopy(EventHeader cop
   return TRUE;
 }
 
+/* tracebackParamValue -- parameter `i` of an event, which is a number of any width or the bits of a double */
+static uint64_t tracebackParamValue(EventType type, const EventHeaderStruct *event, Index i)
+{
+  const char *place = (const char *)event + type->offset[i];
+  uint64_t w8;
+  uint32_t w4;
+
+  if (type->width[i] == 8) {
+    memcpy(&w8, place, sizeof w8);
+    return w8;
+  }
+  memcpy(&w4, place, sizeof w4);
+  return w4;
+}
+
+/* tracebackTells -- is one of an event's parameters the address that is asked for? */
+static Bool tracebackTells(uint64_t addr, const EventHeaderStruct *event)
+{
+  EventType type = RegistryFind(SendRegistry(), event->code);
+  Index i;
+
+  for (i = 0; type != NULL && i < type->params && EventSizeOfLength(event->length) >= type->length; ++i)
+    if ((type->letter[i] == 'A' || type->letter[i] == 'P') && tracebackParamValue(type, event, i) == addr)
+      return TRUE;
+  return FALSE;
+}
+
 /* tracebackAdd -- an event, if it is newer than the oldest of those that there is room for */
 static void tracebackAdd(Traceback traceback, uint64_t time, uint32_t thread, const EventHeaderStruct *event)
 {
+  union {
+    EventHeaderStruct header;
+    char bytes[EventSizeMAX];
+  } copy;
   unsigned place = (unsigned)traceback->count;
   Index i;
 
+  if (traceback->addr != 0) {
+    if (!tracebackCopy(&copy.header, event) || !tracebackTells(traceback->addr, &copy.header))
+      return;
+    event = &copy.header;
+  }
   if (traceback->count == traceback->max) {
     place = traceback->order[0];
     if (time < traceback->entry[place].time)
@@ -110,24 +142,16 @@ static void tracebackStore(Traceback traceback, Store store)
 static void tracebackParam(Text text, EventType type, const EventHeaderStruct *event, Index i)
 {
   const char *place = (const char *)event + type->offset[i];
-  uint64_t w8 = 0;
-  uint32_t w4;
 
   if (type->letter[i] == 'S') {
     TextQuoted(text, place,
                strnlen(place, (Size)((const char *)event + (event->length & (EventLengthCUT - 1)) - place)));
     return;
   }
-  if (type->width[i] == 8) {
-    memcpy(&w8, place, sizeof w8);
-  } else {
-    memcpy(&w4, place, sizeof w4);
-    w8 = w4;
-  }
   if (type->letter[i] == 'W' || type->letter[i] == 'U')
-    TextDecimal(text, w8);
+    TextDecimal(text, tracebackParamValue(type, event, i));
   else
-    TextHex(text, w8);
+    TextHex(text, tracebackParamValue(type, event, i));
 }
 
 static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_t frequency)
@@ -143,28 +167,23 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
   if (type == NULL || EventSizeOfLength(event->length) < type->length)
     return;
   TextInit(&text, room, sizeof room - 1);
-  TextString(&text, "pawprint: -");
-  TextDecimal(&text, before / frequency);
-  TextChar(&text, '.');
+  TextFormat(&text, "pawprint: -%ju.", before / frequency);
   TextPadded(&text, (uint64_t)((double)(before % frequency) * 1e9 / (double)frequency), 9);
-  TextChar(&text, ' ');
-  TextDecimal(&text, traceback->entry[place].thread);
-  TextChar(&text, ' ');
-  TextBytes(&text, type->name, type->nameLength);
+  TextFormat(&text, " %u %.*s", traceback->entry[place].thread, (int)type->nameLength, type->name);
   for (p = 0; p < type->params; ++p) {
-    TextChar(&text, ' ');
-    TextBytes(&text, type->param[p], type->paramLength[p]);
-    TextChar(&text, '=');
+    TextFormat(&text, " %.*s=", (int)type->paramLength[p], type->param[p]);
     tracebackParam(&text, type, event, p);
   }
   *text.next++ = '\n';
-  (void)RawCall(SYS_write, 2, room, TextLength(&text)); /* whatever is there: somebody asks to see it */
+  /* Also if descriptor 2 leads to another file by now: a person has asked for the text. */
+  (void)RawCall(SYS_write, 2, room, TextLength(&text));
 }
 
-EVENT_API void EventTraceback(unsigned n)
+/* tracebackPrint -- the newest `n` events, or those that have an address that is not 0 */
+static void tracebackPrint(uint64_t addr, unsigned n)
 {
-  Process process = ProcessIfReady();
-  Traceback traceback = RawMap(sizeof *traceback, tracebackPage);
+  Emitter emitter = EmitterIfReady();
+  Traceback traceback = RawMap(sizeof *traceback, RawPAGE);
   char clock[EventClockNameSIZE];
   Store store;
   uint64_t frequency; /* all of the description that is wanted here */
@@ -173,12 +192,13 @@ EVENT_API void EventTraceback(unsigned n)
   if (traceback == NULL)
     return;
   traceback->max = n < tracebackMAX ? n : tracebackMAX;
-  if (traceback->max > 0 && process != NULL) {
-    for (i = 0; (store = ProcessStore(process, i)) != NULL; ++i)
+  traceback->addr = addr;
+  if (traceback->max > 0 && emitter != NULL) {
+    for (i = 0; (store = EmitterStore(emitter, i)) != NULL; ++i)
       tracebackStore(traceback, store);
   }
   if (traceback->count == 0) {
-    RawSay("traceback", "", "no events");
+    RawSay("traceback", "", addr == 0 ? "no events" : "no event of this address, or none any more");
   } else {
     unsigned newest = traceback->order[traceback->count - 1];
     EventClockDescribe(clock, &frequency, NULL, EVENT_CONTROL[EventControlCLOCK] != 0);
@@ -186,6 +206,16 @@ EVENT_API void EventTraceback(unsigned n)
       tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
   }
   RawUnmap(traceback, sizeof *traceback);
+}
+
+EVENT_API void EventTraceback(unsigned n)
+{
+  tracebackPrint(0, n);
+}
+
+EVENT_API void EventTracebackAddr(const void *addr, unsigned n)
+{
+  tracebackPrint((Word)addr, n);
 }
 
 void TracebackAver(const char *condition, const char *file, unsigned line)

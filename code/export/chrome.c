@@ -1,66 +1,47 @@
 /* chrome.c -- the trace event format of Perfetto and chrome://tracing
  *
- * One JSON document, an object to a line, written as events come; nothing is kept but what trackbuilder.h keeps.
+ * One JSON document, an object to a line, written as events come; nothing is kept but what trackbuilder.h keeps, and
+ * the frames of stacks that events have shown, which come last.
  *
  * Design: design/view.md .drawn      Tests: test/export/drawn.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <math.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "export/describe.h"
 #include "export/output.h"
 #include "export/trackbuilder.h"
 
-static void chromeInterned(TrackBuilder chrome, uint32_t number)
-{
-  Size length;
-  const char *bytes = StringsAt(&chrome->who.strings, number, &length);
+enum { chromeDEPTH = 256 }; /* frames of a stack that are written, the innermost ones */
 
-  CleanJson(chrome->output, bytes, length);
-}
-
-/* chromeOpen -- an object begins: what all have */
+/* chromeOpen -- an object begins, with the members that all of them have */
 static void chromeOpen(TrackBuilder chrome, const char *phase, ThreadsProcess process, ThreadsThread thread)
 {
-  OutputString(chrome->output, chrome->owns++ > 0 ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
-  OutputString(chrome->output, phase);
-  OutputNumber(chrome->output, "\",\"pid\":", process->id);
+  OutputFormat(chrome->output, "%s\n{\"ph\":\"%s\",\"pid\":%u", chrome->objects++ > 0 ? "," : "", phase, process->id);
   if (thread != NULL)
-    OutputNumber(chrome->output, ",\"tid\":", thread->tid);
+    OutputFormat(chrome->output, ",\"tid\":%u", thread->tid);
 }
 
-/* chromeTime -- microseconds */
-static void chromeTime(TrackBuilder chrome, uint64_t time)
+/* chromeNamed -- write the name of a process, or of one of its threads */
+static void chromeNamed(TrackBuilder chrome, ThreadsProcess process, ThreadsThread thread, const char *name, Size size)
 {
-  TextStruct text;
-
-  TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
-  TextString(&text, ",\"ts\":");
-  TextDecimal(&text, time / 1000);
-  TextChar(&text, '.');
-  TextPadded(&text, time % 1000, 3);
-  chrome->output->next = text.next;
-}
-
-static void chromeName(TrackBuilder chrome, uint32_t name)
-{
-  OutputString(chrome->output, ",\"name\":");
-  chromeInterned(chrome, name);
+  chromeOpen(chrome, "M", process, thread);
+  OutputFormat(chrome->output, ",\"name\":\"%s_name\",\"args\":{\"name\":", thread == NULL ? "process" : "thread");
+  CleanJson(chrome->output, name, size);
+  OutputString(chrome->output, "}}");
 }
 
 static void chromeProcess(TrackBuilder chrome, ThreadsProcess process, uint64_t time)
 {
+  Size length;
+  const char *name = StringsAt(&chrome->who.strings, process->name, &length);
+
   UNUSED(time);
-  chromeOpen(chrome, "M", process, NULL);
-  OutputString(chrome->output, ",\"name\":\"process_name\",\"args\":{\"name\":");
-  chromeInterned(chrome, process->name);
-  OutputString(chrome->output, "}}");
+  chromeNamed(chrome, process, NULL, name, length);
   if (process->id != process->pid) {
     chromeOpen(chrome, "M", process, NULL);
-    OutputNumber(chrome->output, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"pid ", process->pid);
-    OutputString(chrome->output, "\"}}");
+    OutputFormat(chrome->output, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"pid %u\"}}", process->pid);
   }
 }
 
@@ -71,111 +52,206 @@ static void chromeThread(TrackBuilder chrome, ThreadsThread thread, Bool again, 
 
   UNUSED(again);
   UNUSED(time);
-  chromeOpen(chrome, "M", thread->process, thread);
-  OutputString(chrome->output, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-  CleanJson(chrome->output, name, length);
-  OutputString(chrome->output, "}}");
+  chromeNamed(chrome, thread->process, thread, name, length);
 }
 
-static void chromeDouble(TrackBuilder chrome, double d)
+/* chromeString -- write a string of the picture, as JSON */
+static void chromeString(TrackBuilder chrome, uint32_t string)
 {
-  TextStruct text;
+  Size length;
+  const char *bytes = StringsAt(&chrome->who.strings, string, &length);
 
-  TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
-  if (isfinite(d)) {
-    TextDouble(&text, d);
-  } else {
-    TextChar(&text, '"');
-    TextDouble(&text, d);
-    TextChar(&text, '"');
-  }
-  chrome->output->next = text.next;
+  CleanJson(chrome->output, bytes, length);
+}
+
+/* chromeHappens -- an object begins that has a time, in microseconds, and a name; of a thread, or of all the process */
+static void chromeHappens(TrackBuilder chrome, const char *phase, ThreadsProcess process, ThreadsThread thread,
+                          uint32_t name, uint64_t time)
+{
+  chromeOpen(chrome, phase, process, thread);
+  OutputFormat(chrome->output, ",\"ts\":%lu.%03lu,\"name\":", time / 1000, time % 1000);
+  chromeString(chrome, name);
 }
 
 static void chromeValue(TrackBuilder chrome, TrackCounter gauge, uint64_t value, uint64_t time)
 {
-  chromeOpen(chrome, "C", gauge->process, NULL);
-  chromeTime(chrome, time);
-  chromeName(chrome, gauge->name);
+  chromeHappens(chrome, "C", gauge->process, NULL, gauge->name, time);
   if (gauge->real) {
-    double d;
-    memcpy(&d, &value, sizeof d);
+    TextStruct text;
     OutputString(chrome->output, ",\"args\":{\"value\":");
-    chromeDouble(chrome, d);
+    TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
+    DescribeDouble(&text, DescribeJSON, TrackReal(value));
+    chrome->output->next = text.next;
+    OutputString(chrome->output, "}}");
   } else {
-    OutputNumber(chrome->output, ",\"args\":{\"value\":", value);
+    OutputFormat(chrome->output, ",\"args\":{\"value\":%lu}}", value);
   }
-  OutputString(chrome->output, "}}");
 }
 
-/* chromeParam -- one parameter of an event */
-static void chromeParam(TrackBuilder chrome, LogEvent event, Index i)
+/* ---- Who called ---- */
+
+/* A frame, without padding: numbers in who.strings, and the frame that called it; 0: none */
+typedef struct chromeFrameStruct {
+  uint32_t parent, name, module;
+} chromeFrameStruct;
+
+/* chromeFrame -- the id of a frame that is called from the frame `parent`; 0: no memory */
+static uint32_t chromeFrame(TrackBuilder chrome, uint32_t parent, const char *name, Size length, uint32_t module)
 {
+  chromeFrameStruct frame = {parent, StringsAdd(&chrome->who.strings, name, length), module};
+  uint32_t id = StringsAdd(&chrome->frames, (const char *)&frame, sizeof frame);
+
+  if (id == 0 || (frame.name == 0 && length > 0))
+    chrome->failed = TRUE;
+  return id;
+}
+
+/* chromeCall -- the id of the innermost function of a call from the frame `parent` */
+static uint32_t chromeCall(TrackBuilder chrome, LogEvent event, uint64_t back, uint32_t parent)
+{
+  char room[CallNameMAX];
+  CallStruct call;
   TextStruct text;
-  const char *bytes;
+  Count i = CallsFind(&call, &chrome->calls, event->process, event->time, back);
+  uint32_t module = 0;
   Size length;
 
-  switch (event->type->letter[i]) {
-  case 'P':
-  case 'A':
-    TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
-    TextChar(&text, '"');
-    TextHex(&text, LogEventWord(event, i));
-    TextChar(&text, '"');
-    chrome->output->next = text.next;
-    break;
-  case 'D':
-    chromeDouble(chrome, LogEventDouble(event, i));
-    break;
-  case 'S':
-    bytes = LogEventString(event, i, &length);
-    CleanJson(chrome->output, bytes, length);
-    break;
-  default:
-    OutputNumber(chrome->output, "", LogEventWord(event, i));
+  if (call.module != NULL) {
+    const char *name = ModuleMapString(chrome->calls.modules, call.module->name, &length);
+    module = StringsAdd(&chrome->who.strings, name, length);
+  }
+  for (; i > 0; --i) {
+    TextInit(&text, room, sizeof room);
+    CallsName(&text, &chrome->calls, &call, i - 1);
+    parent = chromeFrame(chrome, parent, room, TextLength(&text), module);
+  }
+  return parent;
+}
+
+/* chromeStack -- the id of a stack's innermost frame; frames that were not recorded are "...", and those that were not
+ * found "?" */
+static uint32_t chromeStack(TrackBuilder chrome, LogEvent event, uint32_t stack)
+{
+  uint64_t back[chromeDEPTH];
+  uint32_t number = stack & ~FrameSHORT, id = 0;
+  Index of = event->process->number;
+  Count count = 0;
+  Frame frame;
+
+  while (count < chromeDEPTH && (frame = FrameTableFind(chrome->calls.frames, of, number)) != NULL) {
+    back[count++] = frame->address + 1;
+    number = frame->parent;
+  }
+  if (number != FrameWHOLE)
+    id = number == FrameCUT || count == chromeDEPTH ? chromeFrame(chrome, 0, "...", 3, 0) :
+                                                      chromeFrame(chrome, 0, "?", 1, 0);
+  while (count > 0)
+    id = chromeCall(chrome, event, back[--count], id);
+  return (stack & FrameSHORT) != 0 ? chromeFrame(chrome, id, "...", 3, 0) : id;
+}
+
+/* chromeCaller -- if an event, which may be NULL, says who called, write the id of the innermost frame as this member;
+ * returns it, or 0 */
+static uint32_t chromeCaller(TrackBuilder chrome, const char *member, LogEvent event)
+{
+  int stack = event == NULL ? -1 : TypeCacheParam(event->type, "stack", "W");
+  int site = event == NULL ? -1 : TypeCacheParam(event->type, "site", "PA");
+  uint32_t id = 0;
+
+  if (stack >= 0)
+    id = chromeStack(chrome, event, (uint32_t)LogEventWord(event, (Index)stack));
+  else if (site >= 0 && LogEventWord(event, (Index)site) != 0)
+    id = chromeCall(chrome, event, LogEventWord(event, (Index)site), 0);
+  if (id != 0)
+    OutputFormat(chrome->output, ",\"%s\":%u", member, id);
+  return id;
+}
+
+static chromeFrameStruct chromeFrameAt(TrackBuilder chrome, uint32_t id)
+{
+  chromeFrameStruct frame;
+  Size size;
+
+  memcpy(&frame, StringsAt(&chrome->frames, id, &size), sizeof frame);
+  return frame;
+}
+
+/* chromeCalled -- write the innermost frame's name as an argument, for viewers that do not know frames */
+static void chromeCalled(TrackBuilder chrome, const char *before, uint32_t frame)
+{
+  OutputFormat(chrome->output, "%s\"caller_symbol\":", before);
+  chromeString(chrome, chromeFrameAt(chrome, frame).name);
+}
+
+/* chromeFrames -- write the frames that events have named */
+static void chromeFrames(TrackBuilder chrome)
+{
+  uint32_t id;
+
+  for (id = 1; id <= chrome->frames.count && chrome->output->failed == 0; ++id) {
+    chromeFrameStruct frame = chromeFrameAt(chrome, id);
+    OutputFormat(chrome->output, "%s\n\"%u\":{\"name\":", id > 1 ? "," : "", id);
+    chromeString(chrome, frame.name);
+    OutputString(chrome->output, ",\"category\":");
+    chromeString(chrome, frame.module);
+    if (frame.parent != 0)
+      OutputFormat(chrome->output, ",\"parent\":%u", frame.parent);
+    OutputString(chrome->output, "}");
   }
 }
 
+/* ---- Slices and marks ---- */
+
+/* chromeParams -- who called, the parameters of an event, which may be NULL, and the end of the object */
 static void chromeParams(TrackBuilder chrome, LogEvent event)
 {
+  Bool cut = event != NULL && event->cut;
+  uint32_t caller = chromeCaller(chrome, "sf", event);
+  TextStruct text;
+  Size length;
   Index i;
 
   OutputString(chrome->output, ",\"args\":{");
   for (i = 0; event != NULL && i < event->type->params; ++i) {
-    if (i > 0)
-      OutputString(chrome->output, ",");
+    OutputString(chrome->output, i > 0 ? "," : "");
     CleanJson(chrome->output, event->type->param[i], event->type->paramLength[i]);
     OutputString(chrome->output, ":");
-    chromeParam(chrome, event, i);
+    TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);
+    if (event->type->letter[i] == 'S') {
+      const char *bytes = LogEventString(event, i, &length);
+      DescribeString(&text, DescribeJSON, bytes, length, FALSE);
+    } else {
+      DescribeValue(&text, DescribeJSON, event, i);
+    }
+    chrome->output->next = text.next;
   }
-  if (event != NULL && event->cut)
-    OutputString(chrome->output, ",\"cut\":true");
-  OutputString(chrome->output, "}}");
-}
-
-/* chromeHappens -- an object of a thread begins, with its time and name */
-static void chromeHappens(TrackBuilder chrome, const char *phase, ThreadsThread thread, uint32_t name, uint64_t time)
-{
-  chromeOpen(chrome, phase, thread->process, thread);
-  chromeTime(chrome, time);
-  chromeName(chrome, name);
+  if (caller != 0)
+    chromeCalled(chrome, ",", caller);
+  OutputString(chrome->output, cut ? ",\"cut\":true}}" : "}}");
 }
 
 static void chromeBegin(TrackBuilder chrome, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  chromeHappens(chrome, "B", thread, name, time);
+  chromeHappens(chrome, "B", thread->process, thread, name, time);
   chromeParams(chrome, event);
 }
 
-static void chromeEnd(TrackBuilder chrome, ThreadsThread thread, uint32_t name, uint64_t time)
+static void chromeEnd(TrackBuilder chrome, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  chromeHappens(chrome, "E", thread, name, time);
+  uint32_t caller;
+
+  chromeHappens(chrome, "E", thread->process, thread, name, time);
+  caller = chromeCaller(chrome, "esf", event);
+  if (caller != 0) {
+    chromeCalled(chrome, ",\"args\":{", caller);
+    OutputString(chrome->output, "}");
+  }
   OutputString(chrome->output, "}");
 }
 
 static void chromeMark(TrackBuilder chrome, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
-  chromeHappens(chrome, "i", thread, name, time);
+  chromeHappens(chrome, "i", thread->process, thread, name, time);
   OutputString(chrome->output, ",\"s\":\"t\"");
   chromeParams(chrome, event);
 }
@@ -183,19 +259,15 @@ static void chromeMark(TrackBuilder chrome, ThreadsThread thread, uint32_t name,
 static void chromeTail(TrackBuilder chrome, uint64_t time)
 {
   UNUSED(time);
-  OutputString(chrome->output, "\n]}\n");
+  OutputString(chrome->output, "\n],\"stackFrames\":{");
+  chromeFrames(chrome);
+  OutputString(chrome->output, "}}\n");
 }
 
-static Res chromeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                        Size size)
-{
-  static const TrackSinkStruct pen = {
-    .head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", .process = chromeProcess, .thread = chromeThread,
-    .value = chromeValue, .begin = chromeBegin, .end = chromeEnd, .mark = chromeMark, .tail = chromeTail};
+static const TrackSinkStruct chromeSink = {
+  .calls = TRUE,
+  .head = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", .process = chromeProcess, .thread = chromeThread,
+  .value = chromeValue, .begin = chromeBegin, .end = chromeEnd, .mark = chromeMark, .tail = chromeTail
+};
 
-  UNUSED(error);
-  UNUSED(size);
-  return TrackCreate(writerReturn, options, log, output, &pen);
-}
-
-const WriterClassStruct WriterClassChrome = {.name = "chrome", .create = chromeCreate, TrackCLASS};
+const WriterClassStruct WriterClassChrome = TrackCLASS("chrome", &chromeSink, WriterTakesSYMBOLS);

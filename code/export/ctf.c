@@ -1,9 +1,9 @@
 /* ctf.c -- events as a CTF trace: a folder that babeltrace2 and Trace Compass read
  *
  * Two files: `metadata`, which is complete before the first event, and `events`, a row of packets, each written with
- * one call.  An event is a few copies: number and time, who it was, and the parameters as they stand in the log.
- * The metadata says, in CTF 1.8's own language, what packets and events look like: one stream class, with an event
- * class for each type of each registry.
+ * one call.  An event is a few copies: number and time, process and thread, and the parameters as they stand in the
+ * log.  The metadata says, in CTF 1.8's own language, what packets and events look like: one stream class, with an
+ * event class for each type of each registry.
  *
  * Design: design/view.md .ctf      Tests: test/export/formats.t
  *
@@ -13,10 +13,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,54 +31,6 @@
 #include "log/log.h"
 #include "log/logfile.h"
 #include "log/processname.h"
-
-/* One number for each event type of a traceset, 0, 1, ...  Processes with one registry share theirs; two registries
- * have different ones, although types may be equal. */
-typedef struct CtfIdsStruct {
-  uint32_t *first; /* by process number: of the process's first type; the others follow */
-  Count count;
-} CtfIdsStruct, *CtfIds;
-
-static inline uint32_t ctfIdsOf(CtfIds ids, LogEvent event)
-{
-  return ids->first[event->process->number] + (uint32_t)(event->type - event->process->registry->types);
-}
-
-/* ctfIdsShared -- an earlier process with the same registry, or `i` itself */
-static Index ctfIdsShared(Log log, Index i)
-{
-  Registry registry = LogProcessAt(log, i)->registry;
-  Index j;
-
-  /* Families of one program stand together: the neighbour first. */
-  for (j = i; j > 0; --j)
-    if (LogProcessAt(log, j - 1)->registry == registry)
-      return j - 1;
-  return i;
-}
-
-/* ctfIdsMake -- number the types of all processes.  ResMEMORY. */
-static Res ctfIdsMake(CtfIds ids, Log log)
-{
-  Index i, shared;
-
-  ids->count = 0;
-  ids->first = calloc(LogProcesses(log) + 1, sizeof *ids->first);
-  if (ids->first == NULL)
-    return ResMEMORY;
-  for (i = 0; i < LogProcesses(log); ++i) {
-    shared = ctfIdsShared(log, i);
-    ids->first[i] = shared < i ? ids->first[shared] : (uint32_t)ids->count;
-    if (shared == i)
-      ids->count += LogProcessAt(log, i)->registry->count;
-  }
-  return ids->count <= UINT32_MAX ? ResOK : ResMEMORY;
-}
-
-static void ctfIdsFree(CtfIds ids)
-{
-  free(ids->first);
-}
 
 #define CtfMAGIC 0xC1FC1FC1u
 
@@ -95,11 +47,41 @@ typedef struct CtfPacketStruct {
   uint64_t discarded;    /* events, from the beginning to this packet's end */
 } __attribute__((packed)) CtfPacketStruct, *CtfPacket;
 
-/* ctfIdWidth -- bytes of the number of its class in an event */
-static inline Size ctfIdWidth(const CtfIdsStruct *ids)
-{
-  return ids->count <= 0x10000 ? sizeof(uint16_t) : sizeof(uint32_t);
-}
+enum {
+  ctfPacketSIZE = 256 * 1024, /* at most */
+  ctfNameMAX = 15,            /* bytes of a process's name, as the system has them */
+  ctfWhoSIZE = 32, ctfWhosMAX = 64,
+  ctfEventMAX = 8 + ctfWhoSIZE + 3 * LogEventMAX + 8 /* bytes that an event may take: each of a string's may become
+                                                        three */
+};
+
+static const char ctfMETADATA[] = "metadata", ctfEVENTS[] = "events";
+
+/* An event's context: vpid, vtid, procname. */
+typedef struct ctfWhoStruct {
+  LogProcess process;
+  uint32_t thread;
+  uint32_t length;
+  char bytes[ctfWhoSIZE];
+} ctfWhoStruct, *CtfWho;
+
+struct WriterStruct {
+  Log log;
+  Output output;         /* has the first failure; nothing is written to it */
+  uint64_t start;        /* ns of wall time: the clock's 0 */
+  uint64_t last;         /* ns: of the newest event, or of the packet's begin */
+  uint32_t *first;       /* by process number: the number of its first event type; its other types follow */
+  Count types;           /* numbers that are given to types; processes with one registry share theirs */
+  Size idWidth;          /* bytes of such a number in an event */
+  ctfWhoStruct who[ctfWhosMAX]; /* by thread, modulo; the last event has the place */
+  int fd;                /* of `events` */
+  uint64_t offset;       /* of the open packet in `events` */
+  CtfPacketStruct header;
+  char *next;            /* in `packet` */
+  char packet[ctfPacketSIZE];
+};
+
+/* ---- The metadata ---- */
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 static const char ctfOurs[] = "be", ctfTheirs[] = "le";
@@ -107,44 +89,35 @@ static const char ctfOurs[] = "be", ctfTheirs[] = "le";
 static const char ctfOurs[] = "le", ctfTheirs[] = "be";
 #endif
 
-/* ctfName -- a name out of a log, as a string between quotes that are there already */
-static void ctfName(Output output, const char *name, Size length)
+/* ctfWord -- a parameter's name as an identifier, NUL-terminated */
+static void ctfWord(char word[256], EventType type, Index param)
 {
-  char safe[256];
+  Index i;
 
-  if (length > sizeof safe)
-    length = sizeof safe;
-  CleanName(safe, name, length);
-  OutputBytes(output, safe, length);
+  for (i = 0; i < type->paramLength[param]; ++i) {
+    unsigned char c = (unsigned char)type->param[param][i];
+    word[i] = isalnum(c) ? (char)c : '_';
+  }
+  word[i] = '\0';
 }
 
-static char ctfWordChar(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
-}
-
-/* ctfField -- a parameter's name as an identifier that no other parameter of the type has
+/* ctfField -- write a parameter's name as an identifier that no other parameter of the type has
  *
  * Readers take the `_` in front away; it keeps names off the language's own words. */
 static void ctfField(Output output, EventType type, Index param)
 {
-  char word[256];
+  char word[256], other[256];
   Bool twice = FALSE;
-  Index i, j;
+  Index j;
 
-  for (i = 0; i < type->paramLength[param]; ++i)
-    word[i] = ctfWordChar(type->param[param][i]);
+  ctfWord(word, type, param);
   for (j = 0; j < type->params; ++j) {
-    if (j == param || type->paramLength[j] != type->paramLength[param])
-      continue;
-    for (i = 0; i < type->paramLength[j] && ctfWordChar(type->param[j][i]) == word[i]; ++i)
-      ;
-    twice |= i == type->paramLength[j];
+    ctfWord(other, type, j);
+    twice |= j != param && strcmp(word, other) == 0;
   }
-  OutputString(output, "_");
-  OutputBytes(output, word, type->paramLength[param]);
+  OutputFormat(output, "_%s", word);
   if (twice)
-    OutputNumber(output, "__", param);
+    OutputFormat(output, "__%zu", param);
 }
 
 /* ctfInteger -- an unsigned integer's type */
@@ -174,11 +147,12 @@ static void ctfParam(Output output, EventType type, Index param, const char *ord
 static void ctfEventClass(Output output, Registry registry, EventType type, uint64_t id)
 {
   const char *order = registry->widths.swapped ? ctfTheirs : ctfOurs;
+  char name[256];
   Index i;
 
-  OutputString(output, "event {\n  name = \"");
-  ctfName(output, type->name, type->nameLength);
-  OutputFormat(output, "\"; id = %" PRIu64 "; stream_id = 0;\n  fields := struct {\n", id);
+  CleanName(name, type->name, type->nameLength);
+  name[type->nameLength] = '\0';
+  OutputFormat(output, "event {\n  name = \"%s\"; id = %lu; stream_id = 0;\n  fields := struct {\n", name, id);
   for (i = 0; i < type->params; ++i)
     ctfParam(output, type, i, order);
   OutputString(output, "  };\n};\n");
@@ -186,10 +160,13 @@ static void ctfEventClass(Output output, Registry registry, EventType type, uint
 
 static void ctfUuid(Output output, const uint8_t uuid[CtfUuidSIZE])
 {
+  char text[3];
   Index i;
 
-  for (i = 0; i < CtfUuidSIZE; ++i)
-    OutputFormat(output, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+  for (i = 0; i < CtfUuidSIZE; ++i) {
+    (void)snprintf(text, sizeof text, "%02x", uuid[i]);
+    OutputFormat(output, "%s%s", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", text);
+  }
 }
 
 static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
@@ -205,7 +182,7 @@ static void ctfTrace(Output output, const uint8_t uuid[CtfUuidSIZE], uint64_t st
                "    uint32_t magic;\n    uint8_t uuid[16];\n    uint32_t stream_id;\n"
                "  };\n};\n\nenv {\n  domain = \"memory\";\n  tracer_name = \"pawprint\";\n};\n\n"
                "clock {\n  name = \"wall\";\n  description = \"wall time; 0 is the earliest event\";\n"
-               "  freq = 1000000000;\n  offset = %" PRIu64 ";\n};\n\n", ctfOurs, start);
+               "  freq = 1000000000;\n  offset = %lu;\n};\n\n", ctfOurs, start);
 }
 
 static void ctfStream(Output output, Size width)
@@ -222,61 +199,52 @@ static void ctfStream(Output output, Size width)
 #undef CLOCK
 }
 
-/* ctfMetaWrite -- the metadata; `start` is the wall time (ns since 1970) of the trace's time 0 */
-static void ctfMetaWrite(Output output, CtfIds ids, Log log, const uint8_t uuid[CtfUuidSIZE], uint64_t start)
+/* ctfShared -- an earlier process with the same registry, or `i` itself */
+static Index ctfShared(Log log, Index i)
 {
-  uint64_t next = 0;
-  Index i, t;
+  Index j = i;
 
-  ctfTrace(output, uuid, start);
-  ctfStream(output, ctfIdWidth(ids));
-  for (i = 0; i < LogProcesses(log); ++i) {
-    Registry registry = LogProcessAt(log, i)->registry;
-    if (ids->first[i] != next)
-      continue; /* an earlier process's */
-    for (t = 0; t < registry->count; ++t)
-      ctfEventClass(output, registry, &registry->types[t], next + t);
-    next += registry->count;
-  }
-  AVER(next == ids->count);
+  /* Families of one program stand together: the neighbour first. */
+  while (j > 0 && LogProcessAt(log, j - 1)->registry != LogProcessAt(log, i)->registry)
+    --j;
+  return j > 0 ? j - 1 : i;
 }
 
-enum {
-  ctfPacketSIZE = 256 * 1024, /* at most */
-  ctfNameMAX = 15,            /* bytes of a process's name, as the system has them */
-  ctfWhoSIZE = 32, ctfWhosMAX = 64,
-  ctfEventMAX = 8 + ctfWhoSIZE + 3 * LogEventMAX + 8 /* bytes that an event may take: each of a string's may become
-                                                        three */
-};
+/* ctfNumber -- number the types of all processes: 0, 1, ...; processes with one registry share
+ * theirs, and equal types of two registries have different ones.  ResMEMORY. */
+static Res ctfNumber(Writer ctf)
+{
+  Index i;
 
-static const char ctfMETADATA[] = "metadata", ctfEVENTS[] = "events";
+  ctf->first = calloc(LogProcesses(ctf->log) + 1, sizeof *ctf->first);
+  if (ctf->first == NULL)
+    return ResMEMORY;
+  for (i = 0; i < LogProcesses(ctf->log); ++i) {
+    Index shared = ctfShared(ctf->log, i);
+    ctf->first[i] = shared < i ? ctf->first[shared] : (uint32_t)ctf->types;
+    if (shared == i)
+      ctf->types += LogProcessAt(ctf->log, i)->registry->count;
+  }
+  ctf->idWidth = ctf->types <= 0x10000 ? sizeof(uint16_t) : sizeof(uint32_t);
+  return ctf->types <= UINT32_MAX ? ResOK : ResMEMORY;
+}
 
-/* An event's context: vpid, vtid, procname. */
-typedef struct ctfWhoStruct {
-  LogProcess process;
-  uint32_t thread;
-  uint32_t length;
-  char bytes[ctfWhoSIZE];
-} ctfWhoStruct, *CtfWho;
+static void ctfMetaWrite(Writer ctf, Output output)
+{
+  Index i, t;
 
-struct WriterStruct {
-  Log log;
-  uint64_t start;        /* ns of wall time: the clock's 0 */
-  uint64_t last;         /* ns: of the newest event, or of the packet's begin */
-  CtfIdsStruct ids;
-  Size idWidth;
-  ctfWhoStruct who[ctfWhosMAX]; /* by thread, modulo; whoever came last has the place */
-  int failed;            /* errno of the first failure, or 0 */
-  int fd;                /* of `events` */
-  uint64_t offset;       /* of the open packet in `events` */
-  CtfPacketStruct header;
-  char *next;            /* in `packet` */
-  char packet[ctfPacketSIZE];
-};
+  ctfTrace(output, ctf->header.uuid, ctf->start);
+  ctfStream(output, ctf->idWidth);
+  for (i = 0; i < LogProcesses(ctf->log); ++i) {
+    Registry registry = LogProcessAt(ctf->log, i)->registry;
+    for (t = 0; ctfShared(ctf->log, i) == i && t < registry->count; ++t)
+      ctfEventClass(output, registry, &registry->types[t], ctf->first[i] + t);
+  }
+}
 
 /* ---- The folder ---- */
 
-/* ctfIsTrace -- do these bytes begin metadata that somebody wrote as text? */
+/* ctfIsTrace -- does the folder have metadata that begins as text does? */
 static Bool ctfIsTrace(int folder)
 {
   char begin[12] = "";
@@ -290,52 +258,52 @@ static Bool ctfIsTrace(int folder)
   return n == (ssize_t)sizeof begin && memcmp(begin, "/* CTF 1.8 *", sizeof begin) == 0;
 }
 
-/* ctfOverwrite -- may the folder that is there be written over?  It is one of our traces or empty.  ResPARAM: no. */
-static Res ctfOverwrite(const char *path, char *error, Size size)
+static Res ctfRefuse(const WriterOptionsStruct *options, const char *why)
 {
-  DIR *directory = opendir(path);
+  (void)snprintf(options->error, WriterErrorMAX, "%s: %s", options->path, why);
+  return ResPARAM;
+}
+
+/* ctfOverwrite -- may the folder that is there be written over?  It is one of our traces or empty.  ResPARAM: no. */
+static Res ctfOverwrite(const WriterOptionsStruct *options)
+{
+  DIR *directory = opendir(options->path);
+  const struct dirent *entry;
+  char why[256];
   Bool trace;
   Res res = ResOK;
-  const struct dirent *entry;
 
-  if (directory == NULL) {
-    (void)snprintf(error, size, "%s: %s", path, strerror(errno));
-    return ResPARAM;
-  }
+  if (directory == NULL)
+    return ctfRefuse(options, strerror(errno));
   trace = ctfIsTrace(dirfd(directory));
   while ((entry = readdir(directory)) != NULL && res == ResOK) {
     const char *name = entry->d_name;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
         (trace && (strcmp(name, ctfMETADATA) == 0 || strcmp(name, ctfEVENTS) == 0)))
       continue;
-    (void)snprintf(error, size, "%s: the folder has %.100s in it, which is no part of a trace; it is left alone", path,
-                   name);
-    res = ResPARAM;
+    (void)snprintf(why, sizeof why, "the folder has %.100s in it, which is no part of a trace; it is left alone", name);
+    res = ctfRefuse(options, why);
   }
   (void)closedir(directory);
   return res;
 }
 
 /* ctfFolder -- make the folder, or take the one that is there; its descriptor */
-static Res ctfFolder(int *folderReturn, const WriterOptionsStruct *options, char *error, Size size)
+static Res ctfFolder(int *folderReturn, const WriterOptionsStruct *options)
 {
+  Res res;
+
   if (mkdir(options->path, 0700) != 0) {
-    if (errno != EEXIST) {
-      (void)snprintf(error, size, "%s: %s", options->path, strerror(errno));
-      return ResPARAM;
-    }
-    if (!options->force) {
-      (void)snprintf(error, size, "%s: the folder exists; --force overwrites it", options->path);
-      return ResPARAM;
-    }
-    if (ctfOverwrite(options->path, error, size) != ResOK)
-      return ResPARAM;
+    if (errno != EEXIST)
+      return ctfRefuse(options, strerror(errno));
+    if (!options->force)
+      return ctfRefuse(options, "the folder exists; --force overwrites it");
+    res = ctfOverwrite(options);
+    if (res != ResOK)
+      return res;
   }
   *folderReturn = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (*folderReturn >= 0)
-    return ResOK;
-  (void)snprintf(error, size, "%s: %s", options->path, strerror(errno));
-  return ResPARAM;
+  return *folderReturn >= 0 ? ResOK : ctfRefuse(options, strerror(errno));
 }
 
 static int ctfFile(int folder, const char *name)
@@ -346,27 +314,24 @@ static int ctfFile(int folder, const char *name)
 /* ctfMetadata -- errno, or 0 */
 static int ctfMetadata(Writer ctf, int folder)
 {
-  int fd = ctfFile(folder, ctfMETADATA), failed;
-  Output output = malloc(sizeof *output);
+  int fd = ctfFile(folder, ctfMETADATA);
+  OutputStruct output;
 
-  failed = fd < 0 ? errno : output == NULL ? ENOMEM : 0;
-  if (failed == 0) {
-    OutputInit(output, fd);
-    ctfMetaWrite(output, &ctf->ids, ctf->log, ctf->header.uuid, ctf->start);
-    (void)OutputFlush(output);
-    failed = output->failed;
-  }
-  if (fd >= 0 && close(fd) != 0 && failed == 0)
-    failed = errno;
-  free(output);
-  return failed;
+  if (fd < 0)
+    return errno;
+  OutputInit(&output, fd);
+  ctfMetaWrite(ctf, &output);
+  (void)OutputFlush(&output);
+  if (close(fd) != 0)
+    OutputFail(&output, errno);
+  return output.failed;
 }
 
 /* ctfOpen -- folder and files.  Where it fails, what was made is taken away again. */
-static Res ctfOpen(Writer ctf, const WriterOptionsStruct *options, char *error, Size size)
+static Res ctfOpen(Writer ctf, const WriterOptionsStruct *options)
 {
   int folder, failed;
-  Res res = ctfFolder(&folder, options, error, size);
+  Res res = ctfFolder(&folder, options);
 
   if (res != ResOK)
     return res;
@@ -378,7 +343,7 @@ static Res ctfOpen(Writer ctf, const WriterOptionsStruct *options, char *error, 
   if (failed != 0) {
     (void)unlinkat(folder, ctfMETADATA, 0);
     (void)rmdir(options->path);
-    (void)snprintf(error, size, "%s: %s; nothing is left there", options->path, strerror(failed));
+    (void)snprintf(options->error, WriterErrorMAX, "%s: %s; nothing is left there", options->path, strerror(failed));
     res = ResIO;
   }
   (void)close(folder);
@@ -393,29 +358,22 @@ static void ctfBegin(Writer ctf, uint64_t time)
   ctf->header.begin = ctf->last = time;
 }
 
-/* ctfDiscarded -- events that are known to be missing by now */
-static uint64_t ctfDiscarded(Writer ctf)
-{
-  LogSummaryStruct summary;
-
-  LogSummarize(&summary, ctf->log);
-  return summary.lost + summary.passed;
-}
-
 /* ctfEnd -- write the open packet; after a failure, cut off what of it was written */
 static void ctfEnd(Writer ctf)
 {
   Size size = (Size)(ctf->next - ctf->packet);
+  LogSummaryStruct summary;
 
-  if (ctf->failed != 0)
+  if (ctf->output->failed != 0)
     return;
   ctf->header.end = ctf->last;
   ctf->header.content = ctf->header.size = size * 8;
   /* Readers count what is missing from one packet to the next: in the first is nothing, and nothing is missing. */
-  ctf->header.discarded = ctf->header.number == 0 ? 0 : ctfDiscarded(ctf);
+  LogSummarize(&summary, ctf->log);
+  ctf->header.discarded = ctf->header.number == 0 ? 0 : summary.lost + summary.passed;
   memcpy(ctf->packet, &ctf->header, sizeof ctf->header);
   if (FileWriteAll(ctf->fd, ctf->packet, size) != ResOK) {
-    ctf->failed = errno;
+    OutputFail(ctf->output, errno);
     (void)!ftruncate(ctf->fd, (off_t)ctf->offset); /* if that fails as well there is nothing more to be done */
     return;
   }
@@ -477,14 +435,14 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   Writer ctf = request->data;
   uint64_t time = event->time - ctf->start;
   CtfWho who = &ctf->who[event->thread % ctfWhosMAX];
-  uint32_t id = ctfIdsOf(&ctf->ids, event);
+  uint32_t id = ctf->first[event->process->number] + (uint32_t)(event->type - event->process->registry->types);
   uint16_t shortId = (uint16_t)id;
   uint32_t low = (uint32_t)time;
   char *p = ctf->next;
 
   if (UNLIKELY(p > ctf->packet + (ctfPacketSIZE - ctfEventMAX)) || UNLIKELY(time - ctf->last > UINT32_MAX)) {
     ctfEnd(ctf);
-    if (ctf->failed != 0)
+    if (ctf->output->failed != 0)
       return TRUE;
     ctfBegin(ctf, time);
     p = ctf->next;
@@ -501,6 +459,7 @@ static Bool ctfEvent(LogRequest request, LogEvent event)
   p = ctfParams(p + sizeof low + who->length, event);
   if (event->type->strings != 0)
     p = ctfString(p, event);
+  AVER_CRITICAL(id < ctf->types && p <= ctf->packet + ctfPacketSIZE);
   ctf->next = p;
   ctf->last = time;
   return FALSE;
@@ -510,20 +469,20 @@ static void ctfDestroy(Writer ctf)
 {
   if (ctf->fd >= 0)
     (void)close(ctf->fd);
-  ctfIdsFree(&ctf->ids);
+  free(ctf->first);
   free(ctf);
 }
 
-static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                     Size size)
+static Res ctfCreate(Writer *writerReturn, const WriterClassStruct *class, const WriterOptionsStruct *options)
 {
   Writer ctf = calloc(1, sizeof *ctf);
   Res res;
 
-  UNUSED(output);
+  UNUSED(class);
   if (ctf == NULL)
     return ResMEMORY;
-  ctf->log = log;
+  ctf->log = options->log;
+  ctf->output = options->output;
   ctf->start = options->start;
   ctf->fd = -1;
   ctf->header.magic = CtfMAGIC;
@@ -533,10 +492,9 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   ctf->header.uuid[6] = (ctf->header.uuid[6] & 0x0f) | 0x40;
   ctf->header.uuid[8] = (ctf->header.uuid[8] & 0x3f) | 0x80;
   ctfBegin(ctf, 0);
-  res = ctfIdsMake(&ctf->ids, log);
-  ctf->idWidth = ctfIdWidth(&ctf->ids);
+  res = ctfNumber(ctf);
   if (res == ResOK)
-    res = ctfOpen(ctf, options, error, size);
+    res = ctfOpen(ctf, options);
   if (res != ResOK) {
     ctfDestroy(ctf);
     return res;
@@ -547,14 +505,12 @@ static Res ctfCreate(Writer *writerReturn, const WriterOptionsStruct *options, L
   return ResOK;
 }
 
-static Res ctfFinish(Writer ctf)
+static void ctfFinish(Writer ctf)
 {
   ctfEnd(ctf);
-  if (close(ctf->fd) != 0 && ctf->failed == 0)
-    ctf->failed = errno;
+  if (close(ctf->fd) != 0)
+    OutputFail(ctf->output, errno);
   ctf->fd = -1;
-  errno = ctf->failed;
-  return ctf->failed == 0 ? ResOK : ResIO;
 }
 
 const WriterClassStruct WriterClassCtf = {

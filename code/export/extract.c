@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two passes where the log is cut by time: one over what comes before, of which definitions are written and the heap is
- * kept; one over what is wanted.  Where a child of fork may have had more than was known at the cut, what is wanted is read
- * for that first.
+ * Where the log is cut by time there are two passes: one over what comes before, which writes definitions and builds
+ * the heap; one over what is wanted.  Where a child of fork may have had more objects than is known at the cut, a pass
+ * between them reads ahead to find them.
  */
 #include "export/extract.h"
 
@@ -14,13 +14,12 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "export/extractstate.h"
-#include "export/writer.h"
 #include "heap/heap.h"
 #include "heap/heapfork.h"
 #include "heap/heaplook.h"
 #include "heap/heapsave.h"
-#include "heap/managerstate.h"
+#include "heap/heapat.h"
+#include "log/typenames.h"
 #include "request/typecache.h"
 
 /* What an event type is to a cut; bits. */
@@ -35,10 +34,10 @@ enum {
 
 typedef struct extractProcessStruct {
   unsigned char *is; /* by the type's place in the registry; NULL: not asked yet */
-  Bool told;         /* what it had at first has been written */
+  Bool told;         /* the objects with which it begins have been written */
 } extractProcessStruct;
 
-/* An object that a child of fork had, which is found out when the child takes it away. */
+/* An object that a child of fork had: known only when the child frees or resizes it. */
 typedef struct extractHadStruct {
   Index process;
   uint64_t pool;
@@ -50,6 +49,7 @@ typedef struct ExtractStruct {
   LogRewrite rewrite;
   LogRequest request;
   OfProcess of;
+  ExtractSymbols symbols;    /* the caller's; or NULL */
   Count processes;
   extractProcessStruct *process; /* by number */
   uint64_t left;             /* chosen events that may still be written */
@@ -66,8 +66,9 @@ typedef struct ExtractStruct {
 
 /* What later events refer to, by name; whatever the registry. */
 static const char *const extractDefinitions[] = {
-  "Intern", "Label", "ModuleLoad", "ThreadStart", "ThreadName", "TaskName", "ProcessSeen", "ProcessStart",
-  "ProcessExec", "ArenaCreate", "ArenaDestroy", "PoolCreate", "PoolParam", "PoolDestroy"
+  "Intern", "Label", "StackFrame", "ModuleLoad", "ModuleBuild", "ModuleUnload", "SymbolFunction", "SymbolFile",
+  "ThreadStart", "ThreadName", "TaskName", "ProcessSeen", "ProcessStart", "ProcessExec", "ArenaCreate", "ArenaDestroy",
+  "PoolCreate", "PoolParam", "PoolDestroy"
 };
 
 /* extractMay -- is the type of the kind that interned strings are of? */
@@ -82,15 +83,15 @@ static Bool extractMay(LogProcess process, EventType type)
   return FALSE;
 }
 
-/* extractLook -- what a type of a process is.  Where processes were asked for, to what another one defines nothing refers; but the
- * pools of one from which they have inherited are in their heaps. */
+/* extractLook -- what a type of a process is.  With --process, chosen events refer to nothing that other processes
+ * define, but for the pools of those from which they have inherited. */
 static unsigned extractLook(Extract extract, LogProcess process, EventType type)
 {
   Bool before = extract->of != NULL && OfProcessBefore(extract->of, process->number);
   Bool chosen = LogRequestChooses(extract->request, process, type);
   Bool means = extract->of == NULL || process->header.role[0] != '\0' || OfProcessMeans(extract->of, process);
-  unsigned is = extractKNOWN | (chosen ? before ? extractBEFORE : extractCHOSEN : 0) | (HeapWants(type) ? extractHEAP : 0) |
-                (means && extractMay(process, type) ? extractMAY : 0);
+  unsigned is = extractKNOWN | (chosen ? before ? extractBEFORE : extractCHOSEN : 0) |
+                (HeapWants(type) ? extractHEAP : 0) | (means && extractMay(process, type) ? extractMAY : 0);
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(extractDefinitions); ++i)
@@ -111,8 +112,6 @@ static Res extractTypes(Extract extract, Index number)
   Registry registry = process->registry;
   Index i;
 
-  if (registry == NULL)
-    return ResOK;
   extract->process[number].is = malloc(registry->count + 1);
   if (extract->process[number].is == NULL)
     return ResMEMORY;
@@ -120,7 +119,7 @@ static Res extractTypes(Extract extract, Index number)
     unsigned is = extractLook(extract, process, &registry->types[i]);
     extract->process[number].is[i] = (unsigned char)is;
     if ((is & (extractHEAP | extractCHOSEN)) == (extractHEAP | extractCHOSEN) && (is & extractDEFINES) == 0 &&
-        HeapTells(&registry->types[i]))
+        HeapWants(&registry->types[i]) && HeapTypeDoes(&registry->types[i]) < HeapDoesTHREAD)
       extract->objects = TRUE;
     if ((is & extractBEFORE) != 0)
       extract->heirs = TRUE;
@@ -168,6 +167,14 @@ static inline Bool extractKeeps(Extract extract, unsigned is, LogEvent event)
   return (is & extractCHOSEN) != 0 && (request->accept == NULL || request->accept(request->acceptData, event));
 }
 
+/* extractPut -- write an event; TRUE: that has failed */
+static Bool extractPut(Extract extract, LogEvent event)
+{
+  if (extract->symbols != NULL && !ExtractSymbolsEvent(extract->symbols, event))
+    extract->res = ResMEMORY;
+  return LogRewritePut(extract->rewrite, event) || extract->res != ResOK;
+}
+
 /* Before the cut */
 
 static Bool extractBeforeWants(void *data, LogProcess process, EventType type)
@@ -175,7 +182,8 @@ static Bool extractBeforeWants(void *data, LogProcess process, EventType type)
   Extract extract = data;
   unsigned is = extractIs(extract, process, type);
 
-  return (is & (extractDEFINES | extractMAY)) != 0 || (extract->objects && (is & extractHEAP) != 0 && (is & (extractCHOSEN | extractBEFORE)) != 0);
+  return (is & (extractDEFINES | extractMAY)) != 0 ||
+         (extract->objects && (is & extractHEAP) != 0 && (is & (extractCHOSEN | extractBEFORE)) != 0);
 }
 
 static Bool extractBefore(LogRequest request, LogEvent event)
@@ -184,12 +192,13 @@ static Bool extractBefore(LogRequest request, LogEvent event)
   unsigned is = extractIs(extract, event->process, event->type);
   Bool defines = extractDefines(is, event);
 
-  if (extract->objects && (is & extractHEAP) != 0 && (defines || (is & extractBEFORE) != 0 || extractKeeps(extract, is, event)))
+  if (extract->objects && (is & extractHEAP) != 0 &&
+      (defines || (is & extractBEFORE) != 0 || extractKeeps(extract, is, event)))
     HeapEvent(extract->heap, event);
-  return defines && LogRewritePut(extract->rewrite, event);
+  return defines && extractPut(extract, event);
 }
 
-/* extractHad -- what turned out later is there from now on */
+/* extractHad -- give a process the objects that reading ahead found */
 static Res extractHad(Extract extract, Index number)
 {
   Index i;
@@ -201,8 +210,9 @@ static Res extractHad(Extract extract, Index number)
   return res;
 }
 
-/* extractBegins -- a process has its first objects from one that is not chosen: they are told before its first event */
-static void extractBegins(void *data, HeapOperation operation)
+/* extractInherits -- a process has inherited its first objects from one that is not chosen: write them as a state dump
+ * before its first event */
+static void extractInherits(void *data, HeapOperation operation)
 {
   Extract extract = data;
   Index number = operation->process;
@@ -211,68 +221,60 @@ static void extractBegins(void *data, HeapOperation operation)
   if (operation->kind != HeapPROCESSBEGIN || operation->revived || !extract->second || extract->process[number].told ||
       OfProcessBefore(extract->of, number) || extract->res != ResOK)
     return;
-  parent = HeapForkParent(extract->log, LogProcessAt(extract->log, number));
+  parent = HeaderTimesParent(extract->log, LogProcessAt(extract->log, number));
   if (parent == NULL || !OfProcessBefore(extract->of, parent->number))
     return;
   extract->process[number].told = TRUE;
   extract->res = extractHad(extract, number);
   if (extract->res == ResOK)
-    extract->res = ExtractStateOf(&extract->lacking, extract->rewrite, extract->log, extract->heap, number, operation->thread,
-                                  operation->time);
+    extract->res = ExtractStateOf(&extract->lacking, extract->rewrite, extract->log, extract->heap, number,
+                                  operation->thread, operation->time);
 }
 
-static void extractNothing(void *data, HeapOperation operation)
+/* extractPass -- read the types that `wants` wants, within the bounds of a request */
+static Res extractPass(Extract extract, LogRequest request,
+                       Bool (*wants)(void *data, LogProcess process, EventType type), PawEventHook event)
 {
-  UNUSED(data);
-  UNUSED(operation);
+  Res res;
+
+  request->data = request->chooseData = extract;
+  request->choose = wants;
+  request->kinds = LogKindsOf(extract->log, wants, extract);
+  request->event = event;
+  request->accept = NULL;
+  request->count = UINT64_MAX;
+  res = LogRead(extract->log, request);
+  return res == ResOK ? extract->res : res;
 }
 
-/* extractKinds -- the kinds that have a type which `wants` wants */
-static uint32_t extractKinds(Extract extract, Bool (*wants)(void *data, LogProcess process, EventType type))
+/* extractPassBefore -- a pass over a part of what comes before, for definitions, and with `objects` for the heap */
+static Res extractPassBefore(Extract extract, const LogPositionStruct *start, const LogPositionStruct *end,
+                             Bool objects)
 {
-  uint32_t kinds = 0;
-  Index i, t;
-
-  for (i = 0; i < extract->processes; ++i) {
-    LogProcess process = LogProcessAt(extract->log, i);
-    for (t = 0; process->registry != NULL && t < process->registry->count; ++t)
-      if (process->registry->types[t].kind < 32 && wants(extract, process, &process->registry->types[t]))
-        kinds |= (uint32_t)1 << process->registry->types[t].kind;
-  }
-  return kinds;
-}
-
-/* extractPass -- a pass over a part of what comes before, for definitions, and with `objects` for the heap */
-static Res extractPass(Extract extract, const LogPositionStruct *start, const LogPositionStruct *end, Bool objects)
-{
-  LogRequestStruct before = LogRequestALL;
+  LogRequestStruct request = LogRequestALL;
 
   extract->objects = objects;
-  before.start = start;
-  before.end = end;
-  before.choose = extractBeforeWants;
-  before.kinds = extractKinds(extract, extractBeforeWants);
-  before.event = extractBefore;
-  before.data = extract;
-  return LogRead(extract->log, &before);
+  request.start = start;
+  request.end = end;
+  return extractPass(extract, &request, extractBeforeWants, extractBefore);
 }
 
-/* extractFirst -- what comes before: where there is a check point of the heap, only definitions are read up to that */
+/* extractFirst -- read what comes before the cut; up to a check point of the heap only definitions are read */
 static Res extractFirst(Extract extract)
 {
   static const LogPositionStruct first = LogPositionFIRST;
-  LogPositionStruct from = first, extractAt;
+  LogPositionStruct from = first, cut;
   Bool objects = extract->objects;
   Res res = ResOK;
 
-  PawPositionOfTime(&extractAt, extract->log, extract->request->from);
+  PawPositionOfTime(&cut, extract->log, extract->request->from);
   if (objects)
-    res = ManagerStateRestore(&from, extract->heap, extract->log, extract->request, &extractAt);
+    res = HeapAtRestore(&from, extract->heap, extract->log, extract->request, &cut);
   if (res == ResOK && LogPositionCompare(&from, &first) > 0)
-    res = extractPass(extract, &first, &from, FALSE);
+    res = extractPassBefore(extract, &first, &from, FALSE);
   if (res == ResOK)
-    res = extractPass(extract, &from, &extractAt, objects);
-  HeapForksDo(extract->heap, extract->request->from - 1); /* of which no event has told since */
+    res = extractPassBefore(extract, &from, &cut, objects);
+  HeapUntil(extract->heap, extract->request->from - 1); /* of which no event has told since */
   return res;
 }
 
@@ -283,7 +285,7 @@ static Bool extractHeirsWant(void *data, LogProcess process, EventType type)
   return (is & extractHEAP) != 0 && (is & (extractCHOSEN | extractBEFORE)) != 0;
 }
 
-/* extractCame -- a child takes away what another thread of its parent had allocated while it was made */
+/* extractCame -- a child frees an object that another thread of its parent had allocated during the fork */
 static void extractCame(void *data, HeapOperation operation)
 {
   Extract extract = data;
@@ -296,7 +298,7 @@ static void extractCame(void *data, HeapOperation operation)
     extract->res = ResMEMORY;
 }
 
-static Bool extractAheadEvent(LogRequest request, LogEvent event)
+static Bool extractHeirEvent(LogRequest request, LogEvent event)
 {
   Extract extract = request->data;
   unsigned is = extractIs(extract, event->process, event->type);
@@ -306,33 +308,25 @@ static Bool extractAheadEvent(LogRequest request, LogEvent event)
   return extract->res != ResOK;
 }
 
-/* extractFind -- read what is wanted, and forget it but for what it says of what children had */
+/* extractFind -- read ahead what is wanted, note which objects children turn out to have had, and restore the heap */
 static Res extractFind(Extract extract)
 {
   LogRequestStruct request = *extract->request;
   HeapBytesStruct bytes = {.size = 0};
-  Res res = HeapSave(&bytes, extract->heap), restored;
+  Res res = HeapSave(&bytes, extract->heap), restored = ResOK;
 
-  if (res != ResOK) {
-    free(bytes.bytes);
-    return res;
+  if (res == ResOK) {
+    extract->ahead = TRUE;
+    res = extractPass(extract, &request, extractHeirsWant, extractHeirEvent);
+    HeapCatchUp(extract->heap);
+    extract->ahead = FALSE;
+    restored = HeapRestore(extract->heap, &bytes, UINT32_MAX);
   }
-  request.data = request.chooseData = extract;
-  request.choose = extractHeirsWant;
-  request.kinds = extractKinds(extract, extractHeirsWant);
-  request.accept = NULL;
-  request.count = UINT64_MAX;
-  request.event = extractAheadEvent;
-  extract->ahead = TRUE;
-  res = LogRead(extract->log, &request);
-  HeapCatchUp(extract->heap);
-  extract->ahead = FALSE;
-  restored = HeapRestore(extract->heap, &bytes, UINT32_MAX);
   free(bytes.bytes);
   return res != ResOK ? res : restored != ResOK ? restored : extract->res;
 }
 
-/* extractAhead -- where it may turn out later what a child had, what it does later decides */
+/* extractAhead -- read ahead if later events may show which objects a child had at first */
 static Res extractAhead(Extract extract)
 {
   Bool doubt = extract->heirs;
@@ -343,7 +337,7 @@ static Res extractAhead(Extract extract)
   return extract->objects && doubt ? extractFind(extract) : ResOK;
 }
 
-/* extractTell -- tell what lived at the cut */
+/* extractTell -- write what lived at the cut */
 static Res extractTell(Extract extract)
 {
   Res res = ResOK;
@@ -359,33 +353,19 @@ static Res extractTell(Extract extract)
   return res;
 }
 
-static Bool extractHeirsEvent(LogRequest request, LogEvent event)
-{
-  Extract extract = request->data;
-
-  HeapEvent(extract->heap, event);
-  return extract->res != ResOK;
-}
-
-/* extractHeirs -- the pass over the heap of what is wanted, for those that inherit there */
+/* extractHeirs -- a pass over the heap's events of what is wanted, for processes that inherit there */
 static Res extractHeirs(Extract extract)
 {
   LogRequestStruct request = *extract->request;
-  Res res;
 
-  request.data = request.chooseData = extract;
-  request.choose = extractHeirsWant;
-  request.kinds = extractKinds(extract, extractHeirsWant);
-  request.event = extractHeirsEvent;
   extract->second = TRUE;
-  res = LogRead(extract->log, &request);
-  return res == ResOK ? extract->res : res;
+  return extractPass(extract, &request, extractHeirsWant, extractHeirEvent);
 }
 
-/* extractHeap -- what is written of the heap before anything that is wanted */
+/* extractHeap -- write what the heap holds before anything that is wanted */
 static Res extractHeap(Extract extract)
 {
-  HeapClientStruct client = {extract, extractCame, extractNothing, extractNothing, extractBegins, FALSE};
+  HeapClientStruct client = {extract, extractCame, HeapIgnore, HeapIgnore, extractInherits, FALSE};
   LogSummaryStruct summary;
   Bool heirs = extract->heirs && extract->objects, cuts;
   Res res = HeapCreate(&extract->heap, &client, extract->log);
@@ -417,11 +397,11 @@ static Bool extractEvent(LogRequest request, LogEvent event)
   unsigned is = extractIs(extract, event->process, event->type);
 
   if (extractKeeps(extract, is, event)) {
-    if (LogRewritePut(extract->rewrite, event))
+    if (extractPut(extract, event))
       return TRUE;
     return --extract->left == 0;
   }
-  return extractDefines(is, event) && LogRewritePut(extract->rewrite, event);
+  return extractDefines(is, event) && extractPut(extract, event);
 }
 
 /* extractSecond -- the pass over what is wanted */
@@ -430,19 +410,10 @@ static Res extractSecond(Extract extract)
   LogRequest chosen = extract->request;
   LogRequestStruct request = *chosen;
 
-  request.data = extract;
-  request.choose = extractWants;
-  request.chooseData = extract;
-  request.accept = NULL;
-  request.count = UINT64_MAX;
-  request.kinds = extractKinds(extract, extractWants);
-  request.event = extractEvent;
-  if (chosen->accept == NULL && chosen->choose == NULL && chosen->count == UINT64_MAX && chosen->kinds == UINT32_MAX) {
-    request.choose = NULL; /* all of it: nothing is to be asked */
-    request.kinds = chosen->kinds;
-    request.event = LogRewriteEvent;
-    request.data = extract->rewrite;
-  }
+  if (extract->symbols != NULL || chosen->accept != NULL || chosen->choose != NULL || chosen->count != UINT64_MAX || chosen->kinds != UINT32_MAX)
+    return extractPass(extract, &request, extractWants, extractEvent);
+  request.event = LogRewriteEvent; /* all of it: nothing is to be asked */
+  request.data = extract->rewrite;
   return LogRead(extract->log, &request);
 }
 
@@ -460,7 +431,8 @@ static Res extractBare(Log log, LogRewrite rewrite, LogRequest chosen)
   return LogRead(log, &request);
 }
 
-Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare)
+Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare,
+                 ExtractSymbols symbols)
 {
   ExtractStruct extract;
   Res res;
@@ -470,8 +442,9 @@ Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest r
   if (bare || request->count == 0)
     return extractBare(log, rewrite, request);
   res = extractInit(&extract, log, rewrite, request, of);
+  extract.symbols = symbols;
   if (res == ResOK && request->accept == NULL)
-    LogRewriteBegin(rewrite, request->kinds | extractKinds(&extract, extractBeforeWants));
+    LogRewriteBegin(rewrite, request->kinds | LogKindsOf(log, extractBeforeWants, &extract));
   if (res == ResOK)
     res = extractHeap(&extract);
   *lackingReturn = extract.lacking;
@@ -483,70 +456,50 @@ Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest r
 
 /* The format */
 
-struct WriterStruct {
-  WriterOptionsStruct options;
-  Log log;
-  LogRewrite rewrite;
-};
-
-static Res extractCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                         Size size)
+static Res extractCreate(Writer *writerReturn, const WriterClassStruct *class, const WriterOptionsStruct *options)
 {
-  Writer writer;
-  Res res;
-
-  if (isatty(output->fd)) {
-    (void)snprintf(error, size, "a log is not for a terminal; -o names a file for it");
+  UNUSED(class);
+  if (isatty(options->output->fd)) {
+    (void)snprintf(options->error, WriterErrorMAX, "a log is not for a terminal; -o names a file for it");
     return ResPARAM;
   }
-  writer = calloc(1, sizeof *writer);
-  if (writer == NULL)
-    return ResMEMORY;
-  writer->options = *options;
-  writer->log = log;
-  res = LogRewriteCreate(&writer->rewrite, log, output->fd, !options->raw);
-  if (res == ResOK)
-    *writerReturn = writer;
-  else
-    free(writer);
-  return res;
+  return LogRewriteCreate(writerReturn, options);
 }
 
-static Bool extractPut(LogRequest request, LogEvent event)
+/* extractNote -- tell of processes to which something could not be written */
+static void extractNote(const WriterOptionsStruct *options, Count lacking, const char *what)
 {
-  Writer writer = request->data;
+  char line[160];
 
-  return LogRewritePut(writer->rewrite, event);
+  if (lacking == 0)
+    return;
+  (void)snprintf(line, sizeof line, "%zu process%s no events to tell what %s", lacking, lacking == 1 ? " has" : "es have",
+                 what);
+  options->note(options->data, line);
 }
 
-static Res extractRead(Writer writer, LogRequest request)
+static Res extractRead(Writer rewrite, LogRequest request)
 {
-  WriterOptions options = &writer->options;
+  const WriterOptionsStruct *options = LogRewriteOptions(rewrite);
+  ExtractSymbols symbols = NULL;
   Count lacking = 0;
-  char line[128];
-  Res res = ExtractWrite(&lacking, writer->log, writer->rewrite, request,
-                         options->bare ? NULL : options->of, options->bare);
+  Res res = ResOK;
 
-  if (lacking > 0) {
-    (void)snprintf(line, sizeof line, "%zu process%s no events to tell what lived at the cut; that is left out",
-                   lacking, lacking == 1 ? " has" : "es have");
-    options->note(options->data, line);
+  if (options->symbols != NULL)
+    res = ExtractSymbolsCreate(&symbols, rewrite, options->log, options->symbols);
+  if (res == ResOK)
+    res = ExtractWrite(&lacking, options->log, rewrite, request, options->bare ? NULL : options->of, options->bare,
+                       symbols);
+  extractNote(options, lacking, "lived at the cut; that is left out");
+  if (res == ResOK && symbols != NULL) {
+    ExtractSymbolsWrite(&lacking, symbols);
+    extractNote(options, lacking, "code addresses are; their symbols are left out");
   }
+  ExtractSymbolsDestroy(symbols);
   return res;
-}
-
-static Res extractEnd(Writer writer)
-{
-  return LogRewriteEnd(writer->rewrite);
-}
-
-static void extractDestroy(Writer writer)
-{
-  LogRewriteDestroy(writer->rewrite);
-  free(writer);
 }
 
 const WriterClassStruct WriterClassPaw = {
-  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS, .create = extractCreate, .event = extractPut, .read = extractRead,
-  .finish = extractEnd, .destroy = extractDestroy,
+  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS | WriterTakesSYMBOLS, .create = extractCreate, .read = extractRead,
+  .finish = LogRewriteEnd, .destroy = LogRewriteDestroy,
 };

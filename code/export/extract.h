@@ -1,10 +1,10 @@
 /* extract.h -- writes a part of a log as a log that can be read alone
  *
- * What is chosen is written as it is.  Besides, unless the part is to be bare: what defines things that events refer to
- * (interned strings and labels, modules, names of threads and processes, arenas and pools), whenever it was said before
- * the end; where the log is cut by time, what lived there (extractstate.h); and what a child of fork has inherited from a
- * process that is not chosen.  So that the cut log can be replayed
- * and shown as if all of it were there.
+ * Chosen events are written as they are.  Unless the part is to be bare, these are written besides, so that it can be
+ * replayed and shown as if the whole log were there: the events before the part's end that define what others refer to
+ * (interned strings and labels, modules, names of threads and processes, arenas and pools); where the log is cut by
+ * time, a state dump of the objects that lived there; and the objects that a child of fork inherited from a process
+ * that is not chosen.
  *
  * Design: design/log.md .cut      Tests: test/export/extract.t, test/export/extracttest.c
  */
@@ -14,18 +14,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "export/rewrite.h"
+#include "heap/heap.h"
 #include "heap/processevents.h"
+
+/* ---- Symbols that an extract gets (extractsymbols.c) ----
+ *
+ * What the code addresses of the events that are written are, as events SymbolFunction and SymbolFile: of each process
+ * in a stream of its own, at the time of the first event that has the address. */
+
+typedef struct ExtractSymbolsStruct *ExtractSymbols;
+
+/* ExtractSymbolsCreate -- ResMEMORY.  ExtractSymbolsEvent -- an event is written; FALSE: no memory.
+ * ExtractSymbolsWrite -- behind all events; *lackingReturn is how many processes have no types for that. */
+extern Res ExtractSymbolsCreate(ExtractSymbols *writerReturn, LogRewrite rewrite, Log log, CodeSymbols symbols);
+extern void ExtractSymbolsDestroy(ExtractSymbols writer); /* NULL is none */
+extern Bool ExtractSymbolsEvent(ExtractSymbols writer, LogEvent event);
+extern void ExtractSymbolsWrite(Count *lackingReturn, ExtractSymbols writer);
 
 /* ExtractWrite -- read a part of `log`, and write it with `rewrite`, whose end is left to the caller
  *
  * request  what is chosen; its hooks are not called
- * of       the processes that are chosen, whose ancestors the request has, too: their heap is read, and not written; or NULL
+ * of       the processes that are chosen, or NULL; the request has the events of their ancestors, too, whose heap is
+ *          read, and not written
  * bare     nothing but what was chosen
- * lackingReturn  processes whose live objects cannot be told, because they have no events for it
- * returns  ResMEMORY, ResIO: reading stopped; a failure to write is LogRewriteEnd's to tell
- * cost     what comes before the part is read, too, as far as the heap and definitions need it: the heap from the nearest
- *          check point on (state.h)
+ * symbols  is told of each event that is written; or NULL
+ * lackingReturn  processes whose live objects cannot be written, because their registry lacks the events for it
+ * returns  ResMEMORY, ResIO: reading stopped; a failure to write is in the output
+ * cost     what comes before the part is read, too, for definitions, and for the heap from the nearest check point on
+ *          (heap/heapat.h)
  */
-extern Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare);
+extern Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare,
+                        ExtractSymbols symbols);
+
+/* ---- The state dump with which an extract begins (extractstate.c) ----
+ *
+ * Between StateBegin and StateEnd stands a PoolLive for each live object, at one moment before the cut.  What was not
+ * settled at the cut (a resize that goes on, an event that waits for another) follows at its own time, still before the
+ * cut; so do objects that were allocated meanwhile.  At every later time the cut log's live heap is the uncut one's. */
+
+/* ExtractState -- write what lives in `heap`, which has taken all events before `from` (ns), in all its processes that
+ * are shown
+ * ExtractStateOf -- in one process
+ *
+ * thread          the thread whose stream gets that process's dump; NULL: its first
+ * lackingReturn   how many processes lack the event types for a dump: theirs is left out
+ * returns         ResMEMORY; a failure to write is in the output */
+extern Res ExtractState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from);
+extern Res ExtractStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
+                          uint64_t from);
 
 #endif /* EXPORT_EXTRACT_H */

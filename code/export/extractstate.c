@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "export/extractstate.h"
+#include "export/extract.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "heap/heaplook.h"
 #include "request/typecache.h"
 
-/* The types that tell it, by name. */
+/* The event types of a dump, by name. */
 enum {
   stateBEGIN, stateEND, stateLIVE, stateLIVEEND, stateALLOC, stateALIGNED, stateFREE, stateRESIZE, stateRESIZED,
   stateTYPES
@@ -23,7 +23,7 @@ static const char *const stateName[stateTYPES] = {"StateBegin", "StateEnd", "Poo
 enum { statePOOL, stateADDR, stateSIZE, stateALIGN, stateOLD, stateCOUNT, stateKINDS, stateVALUES };
 static const char *const stateParam[stateVALUES] = {"pool", "addr", "size", "align", "old", "count", "kinds"};
 
-/* One event that is told at its own time. */
+/* One event that is written at its own time. */
 typedef struct stateItemStruct {
   uint64_t ticks;
   Index number;           /* keeps those of one moment in their order */
@@ -37,19 +37,19 @@ typedef struct stateStruct {
   LogProcess process;
   Heap heap;
   EventType type[stateTYPES]; /* NULL: the process has none */
-  uint64_t extract;           /* ticks: all is told before this */
+  uint64_t extract;       /* ticks: the cut; the whole dump comes before it */
   uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two; what comes at its
                              own time comes later, and what has taken the place of something gone one tick later */
-  uint64_t baseTime;      /* ns: what is had later is told at its own time */
-  Bool stating;           /* the process tells itself what it already has: the cut is in the middle of that */
-  Bool stale;             /* objects are told that were there before it began to */
+  uint64_t baseTime;      /* ns: objects that are allocated later are written at their own time */
+  Bool stating;           /* the cut is in the middle of the process's own state dump */
+  Bool stale;             /* objects are written that were there before that dump began */
   Bool begun;
-  HeapThread thread;      /* who tells */
+  HeapThread thread;      /* whose stream gets the dump */
   HeapThread *threads;    /* that were seen; owned */
   Count threadCount;
   HeapThreadStruct nobody; /* stands for a thread that is not known, or not this process's: its first */
-  HeapPool pool;          /* of the objects that are told, */
-  uint64_t told;          /* and how many have been */
+  HeapPool pool;          /* of the objects that are being written, */
+  uint64_t told;          /* and how many have been written */
   Count items, capacity;
   Count pending;          /* of these items, so many are not settled at the cut */
   StateItem item;
@@ -67,27 +67,29 @@ static void stateTypes(State state)
         state->type[j] = &registry->types[i];
 }
 
-/* stateTell -- one event, made up; parameters that `value` does not have are 0 */
-static void stateTell(State state, EventType type, HeapThread thread, uint64_t ticks, const uint64_t *value)
+/* stateTell -- write a made-up event, if the process has its type; parameters that `value` does not have are 0 */
+static void stateTell(State state, unsigned which, HeapThread thread, uint64_t ticks, const uint64_t *value)
 {
+  EventType type = state->type[which];
   uint64_t param[EventParamMAX] = {0};
   Index j;
 
+  if (type == NULL)
+    return;
   for (j = 0; j < stateVALUES; ++j) {
     int i = TypeCacheParam(type, stateParam[j], "PAWUD");
     if (i >= 0)
       param[i] = value[j];
   }
-  (void)LogRewriteMake(state->rewrite, state->process, type, thread->serial, thread->id, ticks, param);
+  (void)LogRewriteMake(state->rewrite, state->process, type, thread->serial, thread->id, ticks, param, "");
 }
 
 /* stateMark -- StateBegin or StateEnd */
-static void stateMark(State state, EventType type, HeapThread thread, uint64_t ticks)
+static void stateMark(State state, unsigned which, HeapThread thread, uint64_t ticks)
 {
-  uint64_t value[stateVALUES] = {0};
+  uint64_t value[stateVALUES] = {[stateKINDS] = (uint64_t)1 << state->type[stateLIVE]->kind};
 
-  value[stateKINDS] = (uint64_t)1 << state->type[stateLIVE]->kind;
-  stateTell(state, type, thread, ticks, value);
+  stateTell(state, which, thread, ticks, value);
 }
 
 /* stateOther -- a thread of the process but this one, that has not ended if there is such a one; NULL */
@@ -102,15 +104,12 @@ static HeapThread stateOther(State state, HeapThread but)
   return other;
 }
 
-/* statePoolEnd -- all objects of a pool have been told */
+/* statePoolEnd -- all objects of a pool have been written */
 static void statePoolEnd(State state)
 {
-  uint64_t value[stateVALUES] = {0};
-
-  if (state->pool != NULL && state->type[stateLIVEEND] != NULL && !state->stating) {
-    value[statePOOL] = state->pool->addr;
-    value[stateCOUNT] = state->told;
-    stateTell(state, state->type[stateLIVEEND], state->thread, state->base - 1, value);
+  if (state->pool != NULL && !state->stating) {
+    uint64_t value[stateVALUES] = {[statePOOL] = state->pool->addr, [stateCOUNT] = state->told};
+    stateTell(state, stateLIVEEND, state->thread, state->base - 1, value);
   }
   state->pool = NULL;
   state->told = 0;
@@ -134,7 +133,7 @@ static void stateLater(State state, HeapInput input, uint64_t ticks, Bool begun,
   ++state->items;
 }
 
-/* statePending -- something is not settled: what lives is told of before it */
+/* statePending -- something is not settled at the cut: the dump is moved in front of it */
 static void statePending(void *data, HeapInput input, Bool begun, HeapObject object)
 {
   State state = data;
@@ -147,7 +146,8 @@ static void statePending(void *data, HeapInput input, Bool begun, HeapObject obj
   }
 }
 
-/* stateBegin -- where there were several threads two of them tell: so the reader knows that, and holds events back */
+/* stateBegin -- write StateBegin; if there were several threads, by another one than the rest, so that the reader knows
+ * of two and holds events back */
 static void stateBegin(State state, HeapThread thread)
 {
   HeapThread other = stateOther(state, thread);
@@ -156,17 +156,16 @@ static void stateBegin(State state, HeapThread thread)
     return;
   state->begun = TRUE;
   state->thread = thread;
-  stateMark(state, state->type[stateBEGIN], other != NULL ? other : thread, state->base - 2);
+  stateMark(state, stateBEGIN, other != NULL ? other : thread, state->base - 2);
 }
 
-/* stateGone -- what has gone since the process began to tell: what it still tells of it means nothing */
+/* stateGone -- free an object that has gone since the process's own dump began, so that its PoolLive means nothing */
 static void stateGone(void *data, HeapPool pool, uint64_t addr)
 {
   State state = data;
   uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = addr};
 
-  if (state->type[stateFREE] != NULL)
-    stateTell(state, state->type[stateFREE], state->thread, state->base, value);
+  stateTell(state, stateFREE, state->thread, state->base, value);
 }
 
 static int stateCompare(const void *a, const void *b)
@@ -189,11 +188,11 @@ static StateItem stateOwn(State state, HeapObject object)
   return NULL;
 }
 
-/* stateWhen -- ticks at which the object can be told, if it cannot be with all others; else 0
+/* stateWhen -- ticks at which the object can be written, if it cannot stand with all others; else 0
  *
- * It was had at the time of the event that made it possible (HeapReorder), which may be later than what its own thread did
- * then; or before, where a resize has brought it.  So it is told behind the beginning of the resize of what stood there
- * before, and in front of what waits for it: its own resize, or events that are held back on its address. */
+ * Its time is that of the event that made it possible (HeapReorder), which may be later than what its own thread did
+ * then, or earlier where a resize has brought it.  So it is written behind the beginning of the resize of what stood
+ * there before, and in front of what waits for it: its own resize, or events that are held back on its address. */
 static uint64_t stateWhen(State state, HeapPool pool, HeapObject object)
 {
   uint64_t ticks = object->time > state->baseTime ? stateTicks(state, object->time) : 0, first = 0, last = UINT64_MAX;
@@ -234,7 +233,7 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
     return;
   }
   if (state->stale) {
-    stateTell(state, state->type[stateLIVE], thread, state->base - 3, value);
+    stateTell(state, stateLIVE, thread, state->base - 3, value);
     return;
   }
   stateBegin(state, thread);
@@ -242,14 +241,14 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
     statePoolEnd(state);
   state->pool = pool;
   ++state->told;
-  /* One thread tells all: what comes of it is then in one order. */
-  stateTell(state, state->type[stateLIVE], state->thread, state->base - 1, value);
+  /* All are in one thread's stream, and so in one order. */
+  stateTell(state, stateLIVE, state->thread, state->base - 1, value);
 }
 
-/* stateItems -- tell what comes at its own time */
+/* stateItems -- write what comes at its own time */
 static void stateItems(State state)
 {
-  static const int does[] = {[HeapInALLOC] = stateALLOC, [HeapInFREE] = stateFREE, [HeapInBEGIN] = stateRESIZE,
+  static const unsigned does[] = {[HeapInALLOC] = stateALLOC, [HeapInFREE] = stateFREE, [HeapInBEGIN] = stateRESIZE,
                              [HeapInEND] = stateRESIZED, [HeapInLIVE] = stateLIVE};
   Index i;
 
@@ -257,19 +256,19 @@ static void stateItems(State state)
     qsort(state->item, state->items, sizeof *state->item, stateCompare);
   for (i = 0; i < state->items; ++i) {
     HeapInput input = &state->item[i].input;
-    EventType type = state->type[does[input->kind]];
+    unsigned which = does[input->kind];
     uint64_t value[stateVALUES] = {[statePOOL] = input->pool->addr, [stateADDR] = input->addr,
                                    [stateSIZE] = input->size, [stateALIGN] = (uint64_t)1 << input->align,
                                    [stateOLD] = input->kind == HeapInBEGIN ? input->addr : input->old};
     if (input->kind == HeapInALLOC && input->align > 0 && state->type[stateALIGNED] != NULL)
-      type = state->type[stateALIGNED];
-    if (type != NULL)
-      stateTell(state, type, input->thread, state->item[i].ticks, value);
+      which = stateALIGNED;
+    stateTell(state, which, input->thread, state->item[i].ticks, value);
   }
 }
 
-/* stateObjects -- what lives.  Where the process was telling that itself it goes on behind the cut: what was there
- * before it began is told first, and what has gone since again; its own StateEnd follows. */
+/* stateObjects -- write what lives.  Where the cut is in the middle of the process's own dump, that goes on behind the
+ * cut: what was there before it began is written first, what has gone since is freed again, and its own StateEnd
+ * follows. */
 static Res stateObjects(State state)
 {
   Heap heap = state->heap;
@@ -290,7 +289,7 @@ static Res stateObjects(State state)
   statePoolEnd(state);
   HeapGone(heap, number, stateGone, state);
   if (state->begun && !state->stating)
-    stateMark(state, state->type[stateEND], state->thread, state->base);
+    stateMark(state, stateEND, state->thread, state->base);
   return res;
 }
 

@@ -2,10 +2,11 @@
  *
  *   perl;libc.so.6+0x8a1b2 4096
  *
- * A line for each stack of each process, its outermost frame first, and a number.  (A child of fork that executes a
- * program of the same name is two processes of one name and number; whoever draws adds the lines up.)	Where an
- * allocation's event says its site, the frames are the process and the site; else process, thread, pool and a class of
- * sizes.  The numbers add up to what a summary says of the same log.
+ * There is a line for each stack of each process: its frames, the outermost first, and a number.  Where an allocation's
+ * event has a stack, the frames are the process and that; where it has a site, the process and the site; else process,
+ * thread, pool and a class of sizes.  The
+ * numbers add up to the total in a summary of the same log.  A child of fork that executes a program of the same name
+ * is two processes of one name and number; viewers add their lines up.
  *
  * Always true: an object that lives has the number of its row as `client`; row 0 is no row.
  *
@@ -14,7 +15,6 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,126 +24,30 @@
 #include "export/threads.h"
 #include "export/writer.h"
 #include "heap/heap.h"
-#include "request/strings.h"
+#include "request/stringtable.h"
 #include "request/typecache.h"
 
-/* Which file an address of a program was in, as events called ModuleLoad say with base, size and path; a forked child
- * tells its own. */
-typedef struct ModulesModuleStruct {
-  LogProcess process;
-  uint64_t base, size;
-  uint32_t name;     /* number of the file's name in `strings` */
-} ModulesModuleStruct, *ModulesModule;
+enum { foldedDepthMAX = 1024 /* frames of a stack that are written, the innermost ones */ };
 
-typedef struct ModulesStruct {
-  Count count, capacity;
-  ModulesModule module; /* in order of appearance */
-  StringsStruct strings;
-  TypeCacheStruct plans;
-  Bool failed;       /* there was no memory: some are not known */
-} ModulesStruct, *Modules;
-
-enum { modulesBASE, modulesSIZE, modulesPATH };
-
-static const TypeCacheKnownStruct modulesKnown[] = {{"ModuleLoad", TypeCacheCLIENT, {"AP base", "W size", "S path"}}};
-
-static void modulesInit(Modules modules)
-{
-  memset(modules, 0, sizeof *modules);
-  TypeCacheInit(&modules->plans, sizeof(TypeCacheTellStruct));
-}
-
-static void modulesFinish(Modules modules)
-{
-  free(modules->module);
-  TypeCacheFinish(&modules->plans);
-  StringsFinish(&modules->strings);
-}
-
-static void modulesAdd(Modules modules, TypeCacheTell plan, LogEvent event)
-{
-  const char *path;
-  ModulesModule module;
-  Size length;
-
-  if (!Grow(&modules->module, &modules->capacity, modules->count, sizeof *modules->module)) {
-    modules->failed = TRUE;
-    return;
-  }
-  module = &modules->module[modules->count++];
-  module->process = event->process;
-  module->base = LogEventWord(event, (Index)plan->param[modulesBASE]);
-  module->size = LogEventWord(event, (Index)plan->param[modulesSIZE]);
-  path = LogEventString(event, (Index)plan->param[modulesPATH], &length);
-  path = TypeCacheBase(path, &length);
-  module->name = StringsAdd(&modules->strings, path, length);
-}
-
-/* modulesTell -- learn from an event; TRUE: it is about a module, and nothing else */
-static Bool modulesTell(Modules modules, LogEvent event)
-{
-  TypeCacheTell plan = TypeCacheTells(&modules->plans, event, modulesKnown, ARRAY_LENGTH(modulesKnown));
-
-  if (UNLIKELY(plan == NULL)) {
-    modules->failed = TRUE;
-    return FALSE;
-  }
-  if (LIKELY(plan->tells == TypeCacheNOTHING))
-    return FALSE;
-  modulesAdd(modules, plan, event);
-  return TRUE;
-}
-
-static Bool modulesHas(ModulesModule module, LogProcess process, uint64_t address)
-{
-  return module->process == process && address - module->base < module->size;
-}
-
-/* modulesFind -- the module in which *address of `process` is; of several the newest among the first `known`, then the
- * oldest of the others.  Returns it, and in *address the place in it; NULL: in none that is known. */
-static ModulesModule modulesFind(Modules modules, LogProcess process, Count known, uint64_t *address)
-{
-  ModulesModule found = NULL;
-  Index i;
-
-  for (i = known; i-- > 0 && found == NULL;) {
-    if (modulesHas(&modules->module[i], process, *address))
-      found = &modules->module[i];
-  }
-  for (i = known; i < modules->count && found == NULL; ++i) {
-    if (modulesHas(&modules->module[i], process, *address))
-      found = &modules->module[i];
-  }
-  if (found != NULL)
-    *address -= found->base;
-  return found;
-}
-
-enum { foldedRowsMIN = 1024 };
-
-/* What an event says of where it happened.  As a mark, `from` is the place of one in `from`, and 0 is none. */
+/* Where an event happened, as a key without padding; its number is the event's mark, and 0 is none. */
 typedef struct foldedFromStruct {
   ThreadsProcess process;
-  ThreadsThread thread;  /* NULL where there is a site */
-  uint64_t site;     /* 0: none */
-  Count modules;     /* that were known when it was met */
-} foldedFromStruct, *foldedFrom;
+  ThreadsThread thread; /* NULL where there is a site */
+  uint64_t site;        /* a site or a stack (HeapSiteIsStack); 0: none */
+  uint64_t module;      /* in which it was then: its number in the map, or 0 */
+} foldedFromStruct;
 
 typedef struct foldedRowStruct {
   uint32_t from;
   uint32_t pool;     /* its number in the process; 0 where there is a site */
   uint32_t class;    /* number of the pool's class in who.strings */
   uint32_t power;    /* sizes are below 2 to this power, and not below half of that; 0 for size 0 */
-  uint64_t value;
-} foldedRowStruct, *foldedRow;
-
-/* An array of things, each of which is known by the `key` bytes that it begins with. */
+} foldedRowStruct;
+/* Keys, each with a number, 1, 2, ..., and a value */
 typedef struct foldedTableStruct {
-  Size key, size;    /* bytes; of a thing */
-  Count count;       /* numbers given out, 0 among them */
-  Count capacity;    /* of places; a power of 2, twice that of the array */
-  uint32_t *place;   /* by hash; 0 is none */
-  char *base;
+  StringsStruct keys;
+  Count capacity;
+  uint64_t *value;   /* by number */
 } foldedTableStruct, *foldedTable;
 
 struct WriterStruct {
@@ -152,141 +56,94 @@ struct WriterStruct {
   Heap heap;
   ThreadsStruct who;
   TypeCacheStruct plans;
-  ModulesStruct modules;
-  unsigned value;
+  CallsStruct calls;
+  unsigned value;    /* what is counted: a WriterValue */
   Bool failed;       /* there was no memory */
   uint32_t *named;   /* how many processes have a name, by its number; made at the end */
-  foldedTableStruct from, row;
+  foldedTableStruct from; /* foldedFromStructs; value: the time of the event that it was met with first */
+  foldedTableStruct row;  /* foldedRowStructs; value: the number that is written */
 };
 
-/* A plan: where the site is */
+/* A plan: where the site is, or the stack */
 typedef struct foldedPlanStruct {
   Bool made;
-  int site;
+  int site, stack;
 } foldedPlanStruct, *foldedPlan;
 
-/* foldedAt -- the thing with this number */
-static inline void *foldedAt(foldedTable table, uint32_t number)
+/* foldedNumber -- the number of a key, which gets this value if it is new; 0: no memory */
+static uint32_t foldedNumber(Writer folding, foldedTable table, const void *key, Size size, uint64_t value)
 {
-  return table->base + number * table->size;
-}
+  Count known = table->keys.count;
+  /* Numbers begin at 1: there is room for one more than are known. */
+  uint32_t number = Grow(&table->value, &table->capacity, known > 0 ? known + 1 : 0, sizeof *table->value) ?
+                      StringsAdd(&table->keys, key, size) : 0;
 
-static inline foldedFrom foldedFromAt(Writer folding, uint32_t number)
-{
-  return foldedAt(&folding->from, number);
-}
-
-static inline foldedRow foldedRowAt(Writer folding, uint32_t number)
-{
-  return foldedAt(&folding->row, number);
-}
-
-static uint64_t foldedHash(const char *key, Size size)
-{
-  uint64_t hash = 1, word;
-
-  for (; size > 0; size -= sizeof word, key += sizeof word) {
-    memcpy(&word, key, sizeof word);
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u ^ hash >> 29;
-  }
-  return hash;
-}
-
-static uint32_t *foldedPlace(foldedTable table, const char *key)
-{
-  Index mask = table->capacity - 1, i = (Index)(foldedHash(key, table->key) >> 20) & mask;
-
-  for (;; i = (i + 1) & mask) {
-    uint32_t *place = &table->place[i];
-    if (*place == 0 || memcmp(foldedAt(table, *place), key, table->key) == 0)
-      return place;
-  }
-}
-
-/* foldedGrow -- room for one more; FALSE: no memory */
-static Bool foldedGrow(foldedTable table)
-{
-  Count capacity = table->capacity == 0 ? foldedRowsMIN : 2 * table->capacity;
-  uint32_t *place, i;
-  char *base;
-
-  if (LIKELY(table->count < table->capacity / 2))
-    return TRUE;
-  if (capacity > UINT32_MAX / 2 || (base = realloc(table->base, capacity / 2 * table->size)) == NULL)
-    return FALSE;
-  table->base = base;
-  place = calloc(capacity, sizeof *place);
-  if (place == NULL)
-    return FALSE;
-  free(table->place);
-  table->place = place;
-  table->capacity = capacity;
-  for (i = 1; i < table->count; ++i)
-    *foldedPlace(table, foldedAt(table, i)) = i;
-  return TRUE;
-}
-
-/* foldedNumber -- the number of what has the key of `thing`, which is added if nothing has; 0: no memory */
-static uint32_t foldedNumber(Writer folding, foldedTable table, const void *thing)
-{
-  uint32_t *place;
-
-  if (!foldedGrow(table)) {
+  if (number == 0)
     folding->failed = TRUE;
-    return 0;
-  }
-  place = foldedPlace(table, thing);
-  if (*place == 0) {
-    *place = (uint32_t)table->count++;
-    memcpy(foldedAt(table, *place), thing, table->size);
-  }
-  return *place;
+  else if (number > known)
+    table->value[number] = value;
+  return number;
+}
+
+static foldedFromStruct foldedFrom(Writer folding, uint32_t number)
+{
+  foldedFromStruct from = {.site = 0};
+  Size size;
+
+  if (number != 0)
+    memcpy(&from, StringsAt(&folding->from.keys, number, &size), sizeof from);
+  return from;
+}
+
+static foldedRowStruct foldedRow(Writer folding, uint32_t number)
+{
+  foldedRowStruct row;
+  Size size;
+
+  memcpy(&row, StringsAt(&folding->row.keys, number, &size), sizeof row);
+  return row;
 }
 
 /* ---- Counting ---- */
 
-/* foldedRowOf -- the row for an object */
-static foldedRow foldedRowOf(Writer folding, HeapOperation operation, uint32_t *numberReturn)
+/* foldedRowOf -- the number of the row for an object */
+static uint32_t foldedRowOf(Writer folding, HeapOperation operation)
 {
-  foldedRowStruct key = {.from = operation->mark};
+  foldedRowStruct row = {.from = operation->mark};
 
-  if (operation->mark == 0 || foldedFromAt(folding, operation->mark)->site == 0) {
+  if (operation->mark == 0 || foldedFrom(folding, operation->mark).site == 0) {
     uint64_t size = operation->object->size;
-    key.pool = (uint32_t)operation->pool->number;
-    key.class = StringsAdd(&folding->who.strings, operation->pool->class, strlen(operation->pool->class));
-    key.power = size == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(size);
+    row.pool = (uint32_t)operation->pool->number;
+    row.class = StringsAdd(&folding->who.strings, operation->pool->class, strlen(operation->pool->class));
+    row.power = size == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(size);
   }
-  *numberReturn = foldedNumber(folding, &folding->row, &key);
-  return foldedRowAt(folding, *numberReturn);
+  return foldedNumber(folding, &folding->row, &row, sizeof row, 0);
 }
 
-/* foldedInherits -- the row for an object that has one: of another process, where that had it from, or the process's
- * own */
-static foldedRow foldedInherits(Writer folding, HeapOperation operation, uint32_t *numberReturn)
+/* foldedInherits -- the number of the row for an object that has a row already: of the process from which it was
+ * inherited, or the process's own */
+static uint32_t foldedInherits(Writer folding, HeapOperation operation)
 {
-  foldedRowStruct key = *foldedRowAt(folding, operation->object->client);
-  foldedFromStruct from = *foldedFromAt(folding, key.from);
+  foldedRowStruct row = foldedRow(folding, operation->object->client);
+  foldedFromStruct from = foldedFrom(folding, row.from);
 
   from.process = folding->who.process[operation->process];
-  key.from = foldedNumber(folding, &folding->from, &from);
-  key.value = 0;
-  *numberReturn = foldedNumber(folding, &folding->row, &key);
-  return foldedRowAt(folding, *numberReturn);
+  row.from = foldedNumber(folding, &folding->from, &from, sizeof from, folding->from.value[row.from]);
+  return foldedNumber(folding, &folding->row, &row, sizeof row, 0);
 }
 
 static void foldedAlloc(void *data, HeapOperation operation)
 {
   Writer folding = data;
-  uint32_t known = operation->object->client, number;
-  foldedRow row = (known != 0 ? foldedInherits : foldedRowOf)(folding, operation, &number);
+  uint32_t known = operation->object->client, number = (known != 0 ? foldedInherits : foldedRowOf)(folding, operation);
 
-  if (UNLIKELY(folding->failed) || (known != 0 && number == known)) /* it seemed to have ended, and what lived stood there */
+  if (UNLIKELY(folding->failed) || (known != 0 && number == known)) /* its process had seemed to have ended */
     return;
   operation->object->client = number;
   if (folding->value == WriterLIVE || (folding->value == WriterBYTES && !operation->told))
-    row->value += operation->object->size;
+    folding->row.value[number] += operation->object->size;
   else if (folding->value == WriterCOUNT && !operation->told)
-    ++row->value;
+    ++folding->row.value[number];
 }
 
 static void foldedFree(void *data, HeapOperation operation)
@@ -294,24 +151,23 @@ static void foldedFree(void *data, HeapOperation operation)
   Writer folding = data;
 
   if (folding->value == WriterLIVE && LIKELY(!folding->failed))
-    foldedRowAt(folding, operation->object->client)->value -= operation->object->size;
+    folding->row.value[operation->object->client] -= operation->object->size;
 }
 
-/* foldedResize -- what a resize adds is allocated by it; what lives, lives where the newest was asked for */
+/* foldedResize -- what a resize adds was allocated there; the live object belongs to the row of its last resize */
 static void foldedResize(void *data, HeapOperation operation)
 {
   Writer folding = data;
   uint64_t size = operation->object->size;
-  uint32_t number;
-  foldedRow row = foldedRowOf(folding, operation, &number);
+  uint32_t number = foldedRowOf(folding, operation);
 
   if (UNLIKELY(folding->failed))
     return;
   if (folding->value == WriterBYTES && size > operation->oldSize)
-    row->value += size - operation->oldSize;
+    folding->row.value[number] += size - operation->oldSize;
   if (folding->value == WriterLIVE) {
-    foldedRowAt(folding, operation->object->client)->value -= operation->oldSize;
-    row->value += size;
+    folding->row.value[operation->object->client] -= operation->oldSize;
+    folding->row.value[number] += size;
   }
   operation->object->client = number;
 }
@@ -323,19 +179,28 @@ static void foldedOther(void *data, HeapOperation operation)
 }
 
 /* foldedMark -- the number of where an event was: at a site, or else in a thread */
-static uint32_t foldedMark(Writer folding, ThreadsThread thread, uint64_t site)
+static uint32_t foldedMark(Writer folding, ThreadsThread thread, LogEvent event, uint64_t site)
 {
-  foldedFromStruct from = {.process = thread->process};
+  foldedFromStruct from = {thread->process, site == 0 ? thread : NULL, site, 0};
+  uint32_t number;
 
   if (site == 0 && LIKELY(thread->client != NULL))
     return (uint32_t)(uintptr_t)thread->client;
-  from.site = site;
-  from.modules = folding->modules.count;
-  if (site != 0)
-    return foldedNumber(folding, &folding->from, &from);
-  from.thread = thread;
-  thread->client = (void *)(uintptr_t)foldedNumber(folding, &folding->from, &from);
-  return (uint32_t)(uintptr_t)thread->client;
+  if (site != 0 && !HeapSiteIsStack(site))
+    from.module = ModuleMapNumber(folding->calls.modules,
+                                  ModuleMapFind(folding->calls.modules, event->process->number, event->time, site - 1));
+  number = foldedNumber(folding, &folding->from, &from, sizeof from, event->time);
+  if (site == 0)
+    thread->client = (void *)(uintptr_t)number;
+  return number;
+}
+
+/* foldedAsked -- the site or the stack that the event has; 0: it has none */
+static uint64_t foldedAsked(foldedPlan plan, LogEvent event)
+{
+  if (plan->stack >= 0)
+    return HeapSiteOf(event->process->number) | (uint32_t)LogEventWord(event, (Index)plan->stack);
+  return plan->site < 0 ? 0 : LogEventWord(event, (Index)plan->site) & ~HeapSiteSTACK;
 }
 
 static Bool foldedEvent(LogRequest request, LogEvent event)
@@ -351,9 +216,10 @@ static Bool foldedEvent(LogRequest request, LogEvent event)
   if (UNLIKELY(!plan->made)) {
     plan->made = TRUE;
     plan->site = TypeCacheParam(event->type, "site", "PAW");
+    plan->stack = HeapWants(event->type) ? TypeCacheParam(event->type, "stack", "W") : -1;
   }
-  if (!ThreadsTell(&folding->who, event) && !modulesTell(&folding->modules, event))
-    HeapMark(folding->heap, foldedMark(folding, thread, plan->site < 0 ? 0 : LogEventWord(event, (Index)plan->site)));
+  if (!ThreadsTell(&folding->who, event))
+    HeapMark(folding->heap, foldedMark(folding, thread, event, foldedAsked(plan, event)));
   HeapEvent(folding->heap, event);
   return FALSE;
 }
@@ -368,121 +234,109 @@ static void foldedString(Writer folding, uint32_t number)
   CleanPlain(folding->output, length > 0 ? bytes : "?", length > 0 ? length : 1, ";");
 }
 
-static void foldedText(Writer folding, Text text)
-{
-  OutputBytes(folding->output, text->base, TextLength(text));
-}
-
 static void foldedProcess(Writer folding, ThreadsProcess process)
 {
-  char room[32];
-  TextStruct text;
-
-  TextInit(&text, room, sizeof room);
   foldedString(folding, process->name);
-  if (folding->named[process->name] > 1) {
-    TextChar(&text, ' ');
-    TextDecimal(&text, process->pid);
-  }
-  foldedText(folding, &text);
+  if (folding->named[process->name] > 1)
+    OutputFormat(folding->output, " %u", process->pid);
 }
 
 static void foldedThread(Writer folding, ThreadsThread thread)
 {
-  char room[32];
-  TextStruct text;
+  Size length;
+  const char *name = ThreadsThreadName(&folding->who, thread, &length);
 
-  TextInit(&text, room, sizeof room);
-  if (thread->tid == thread->process->leader) {
-    TextString(&text, "main");
-  } else {
-    Size length;
-    const char *name = ThreadsThreadName(&folding->who, thread, &length);
+  OutputString(folding->output, thread->tid == thread->process->leader ? ";main" : ";");
+  if (thread->tid != thread->process->leader) {
     CleanPlain(folding->output, name, length, ";");
-    TextChar(&text, ' ');
-    TextDecimal(&text, thread->ordinal);
+    OutputFormat(folding->output, " %u", thread->ordinal);
   }
-  foldedText(folding, &text);
 }
 
-/* foldedSize -- a size as people have it: a power of two */
-static void foldedSize(Text text, uint32_t power)
+/* foldedSize -- write 2 to a power, as a size */
+static void foldedSize(Writer folding, const char *before, uint32_t power)
 {
   static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
 
-  TextDecimal(text, (uint64_t)1 << power % 10);
-  TextString(text, units[power / 10]);
+  OutputFormat(folding->output, "%s%u%s", before, 1u << power % 10, units[power / 10]);
 }
 
-static void foldedPool(Writer folding, foldedRow row)
+static void foldedPool(Writer folding, const foldedRowStruct *row)
 {
-  char room[64];
-  TextStruct text;
-
-  TextInit(&text, room, sizeof room);
-  TextString(&text, ";pool ");
-  TextDecimal(&text, row->pool);
+  OutputFormat(folding->output, ";pool %u", row->pool);
   if (row->class != 0) {
-    TextChar(&text, ' ');
-    foldedText(folding, &text);
+    OutputString(folding->output, " ");
     foldedString(folding, row->class);
-    TextInit(&text, room, sizeof room);
   }
-  TextChar(&text, ';');
-  if (row->power > 0) {
-    foldedSize(&text, row->power - 1);
-    TextString(&text, " to ");
-    foldedSize(&text, row->power);
-  } else {
-    TextChar(&text, '0');
+  if (row->power == 0) {
+    OutputString(folding->output, ";0");
+    return;
   }
-  foldedText(folding, &text);
+  foldedSize(folding, ";", row->power - 1);
+  foldedSize(folding, " to ", row->power);
 }
 
-static void foldedSite(Writer folding, foldedFrom from)
+/* foldedBytes -- a frame, whatever bytes it has */
+static void foldedBytes(Writer folding, Text text)
 {
-  char room[32];
-  TextStruct text;
-  uint64_t offset = from->site;
-  ModulesModule module = modulesFind(&folding->modules, from->process->log, from->modules, &offset);
-
-  TextInit(&text, room, sizeof room);
-  OutputBytes(folding->output, ";", 1);
-  if (module != NULL) {
-    Size length;
-    const char *name = StringsAt(&folding->modules.strings, module->name, &length);
-    CleanPlain(folding->output, name, length, ";");
-    TextChar(&text, '+');
-  }
-  TextHex(&text, offset);
-  foldedText(folding, &text);
+  OutputString(folding->output, ";");
+  CleanPlain(folding->output, text->base, TextLength(text), ";");
 }
 
-static void foldedLine(Writer folding, foldedRow row)
+/* foldedSite -- write what the call is that returns to a site, as it was at `time`, the outermost function first */
+static void foldedSite(Writer folding, LogProcess process, uint64_t site, uint64_t time)
 {
-  foldedFrom from = foldedFromAt(folding, row->from);
-  char room[32];
+  char bytes[CallNameMAX];
+  CallStruct call;
   TextStruct text;
+  Count i;
 
-  foldedProcess(folding, from->process);
-  if (from->site != 0) {
-    foldedSite(folding, from);
+  for (i = CallsFind(&call, &folding->calls, process, time, site); i > 0; --i) {
+    TextInit(&text, bytes, sizeof bytes);
+    CallsName(&text, &folding->calls, &call, i - 1);
+    foldedBytes(folding, &text);
+  }
+}
+
+/* foldedStack -- write a stack's frames, the outermost first; `...' stands for those that were not recorded, and `?'
+ * for those that were not found */
+static void foldedStack(Writer folding, ThreadsProcess process, uint64_t site, uint64_t time)
+{
+  uint32_t stack[foldedDepthMAX], number = HeapSiteNumber(site) & ~FrameSHORT;
+  Index of = HeapSiteProcess(site);
+  Count count = 0;
+  Frame frame;
+
+  while (count < foldedDepthMAX && (frame = FrameTableFind(folding->calls.frames, of, number)) != NULL) {
+    stack[count++] = number;
+    number = frame->parent;
+  }
+  if (number != FrameWHOLE)
+    OutputString(folding->output, number == FrameCUT || count == foldedDepthMAX ? ";..." : ";?");
+  while (count > 0) {
+    frame = FrameTableFind(folding->calls.frames, of, stack[--count]);
+    foldedSite(folding, process->log, frame->address + 1, time);
+  }
+  if ((HeapSiteNumber(site) & FrameSHORT) != 0)
+    OutputString(folding->output, ";...");
+}
+
+static void foldedLine(Writer folding, const foldedRowStruct *row, uint64_t value)
+{
+  foldedFromStruct from = foldedFrom(folding, row->from);
+
+  if (from.process == NULL || (folding->of != NULL && OfProcessBefore(folding->of, from.process->log->number)))
+    return; /* which is not shown */
+  foldedProcess(folding, from.process);
+  if (HeapSiteIsStack(from.site)) {
+    foldedStack(folding, from.process, from.site, folding->from.value[row->from]);
+  } else if (from.site != 0) {
+    foldedSite(folding, from.process->log, from.site, folding->from.value[row->from]);
   } else {
-    OutputBytes(folding->output, ";", 1);
-    foldedThread(folding, from->thread);
+    foldedThread(folding, from.thread);
     foldedPool(folding, row);
   }
-  TextInit(&text, room, sizeof room);
-  TextChar(&text, ' ');
-  TextDecimal(&text, row->value);
-  TextChar(&text, '\n');
-  foldedText(folding, &text);
-}
-
-/* foldedShows -- is it a row of a process that is shown? */
-static Bool foldedShows(Writer folding, foldedRow row)
-{
-  return folding->of == NULL || !OfProcessBefore(folding->of, foldedFromAt(folding, row->from)->process->log->number);
+  OutputFormat(folding->output, " %lu\n", value);
 }
 
 /* foldedNames -- count the processes of each name; FALSE: no memory */
@@ -498,19 +352,17 @@ static Bool foldedNames(Writer folding)
   return TRUE;
 }
 
-static Res foldedFinish(Writer folding)
+static void foldedFinish(Writer folding)
 {
-  Index i;
+  uint32_t i;
 
-  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding)) {
-    errno = ENOMEM;
-    return ResIO;
+  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding))
+    OutputFail(folding->output, ENOMEM);
+  for (i = 1; i <= folding->row.keys.count && folding->output->failed == 0; ++i) {
+    foldedRowStruct row = foldedRow(folding, i);
+    if (folding->row.value[i] > 0)
+      foldedLine(folding, &row, folding->row.value[i]);
   }
-  for (i = 1; i < folding->row.count && folding->output->failed == 0; ++i) {
-    if (foldedRowAt(folding, (uint32_t)i)->value > 0 && foldedShows(folding, foldedRowAt(folding, (uint32_t)i)))
-      foldedLine(folding, foldedRowAt(folding, (uint32_t)i));
-  }
-  return OutputEnd(folding->output);
 }
 
 static void foldedDestroy(Writer folding)
@@ -519,36 +371,38 @@ static void foldedDestroy(Writer folding)
     HeapDestroy(folding->heap);
   ThreadsFinish(&folding->who);
   TypeCacheFinish(&folding->plans);
-  modulesFinish(&folding->modules);
+  CallsFinish(&folding->calls);
   free(folding->named);
-  free(folding->from.base);
-  free(folding->from.place);
-  free(folding->row.base);
-  free(folding->row.place);
+  StringsFinish(&folding->from.keys);
+  StringsFinish(&folding->row.keys);
+  free(folding->from.value);
+  free(folding->row.value);
   free(folding);
 }
 
-static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                        Size size)
+static Res foldedCreate(Writer *writerReturn, const WriterClassStruct *class, const WriterOptionsStruct *options)
 {
-  HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther, .each = TRUE};
+  HeapClientStruct client = {.alloc = foldedAlloc, .free = foldedFree, .resize = foldedResize, .other = foldedOther,
+                             .each = TRUE};
   Writer folding = calloc(1, sizeof *folding);
+  Res res;
 
-  UNUSED(error);
-  UNUSED(size);
+  UNUSED(class);
   if (folding == NULL)
     return ResMEMORY;
-  folding->output = output;
+  folding->output = options->output;
   folding->of = options->of;
   folding->value = options->value;
-  folding->from = (foldedTableStruct){offsetof(foldedFromStruct, modules), sizeof(foldedFromStruct), 1, 0, NULL, NULL};
-  folding->row = (foldedTableStruct){offsetof(foldedRowStruct, value), sizeof(foldedRowStruct), 1, 0, NULL, NULL};
   TypeCacheInit(&folding->plans, sizeof(foldedPlanStruct));
-  modulesInit(&folding->modules);
   client.data = folding;
-  if (ThreadsInit(&folding->who, log) != ResOK || HeapCreate(&folding->heap, &client, log) != ResOK) {
+  res = ThreadsInit(&folding->who, options->log);
+  if (res == ResOK)
+    res = WriterCalls(&folding->calls, options);
+  if (res == ResOK)
+    res = HeapCreate(&folding->heap, &client, options->log);
+  if (res != ResOK) {
     foldedDestroy(folding);
-    return ResMEMORY;
+    return res;
   }
   HeapOf(folding->heap, options->of);
   *writerReturn = folding;
@@ -556,6 +410,7 @@ static Res foldedCreate(Writer *writerReturn, const WriterOptionsStruct *options
 }
 
 const WriterClassStruct WriterClassFolded = {
-  .name = "folded", .heirs = TRUE, .takes = WriterTakesVALUE, .create = foldedCreate, .event = foldedEvent, .finish = foldedFinish,
-  .destroy = foldedDestroy,
+  .name = "folded", .heirs = TRUE, .takes = WriterTakesVALUE | WriterTakesSYMBOLS, .create = foldedCreate,
+  .event = foldedEvent,
+  .finish = foldedFinish, .destroy = foldedDestroy,
 };

@@ -40,7 +40,7 @@ void CalledSay(FILE *out, const HeaderStruct *header)
   putc(')', out);
 }
 
-/* askedUnsent -- what there is of the time in which kinds were off */
+/* askedUnsent -- describe which events the log has of the time in which their kinds were off */
 static void askedUnsent(char line[AskedLineMAX], const LogSummaryStruct *log)
 {
   char older[96] = "";
@@ -49,7 +49,8 @@ static void askedUnsent(char line[AskedLineMAX], const LogSummaryStruct *log)
     (void)snprintf(older, sizeof older, "; %llu before that, or more, are not in the log",
                    (unsigned long long)log->unsentOlder);
   (void)snprintf(line, AskedLineMAX, "the flight recorder's newest %llu event%s, from %.9f s on%s",
-                 (unsigned long long)log->unsent, TextPlural(log->unsent), DocumentSince(log->first, log->unsentFrom), older);
+                 (unsigned long long)log->unsent, TextPlural(log->unsent),
+                 DocumentSince(log->first, log->unsentFrom), older);
 }
 
 const char *AskedLine(char line[AskedLineMAX], const LogSummaryStruct *log, Index i)
@@ -61,7 +62,8 @@ const char *AskedLine(char line[AskedLineMAX], const LogSummaryStruct *log, Inde
   }
   if (log->overwritten > 0 && i-- == 0) {
     (void)snprintf(line, AskedLineMAX, "from %.9f s on; %llu event%s before that%s overwritten, as was asked for",
-                   DocumentSince(log->first, log->kept), (unsigned long long)log->overwritten, TextPlural(log->overwritten),
+                   DocumentSince(log->first, log->kept), (unsigned long long)log->overwritten,
+                   TextPlural(log->overwritten),
                    log->overwrittenMore ? ", or more, were" : log->overwritten == 1 ? " was" : " were");
     return "newest only";
   }

@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/aver.h"
 #include "base/text.h"
 #include "export/describe.h"
 #include "export/output.h"
-#include "heap/interns.h"
+#include "heap/labels.h"
+#include "log/typenames.h"
+#include "symbols/codesymbols.h"
 
 /* A form being made: literals run up in `text`, and a piece is closed by a value. */
 typedef struct formMakingStruct {
   Form form;
   EventType type;
+  Bool symbols;           /* code addresses come with what is there */
   TextStruct text;
   FormPieceStruct piece[FormPiecesMAX];
   char *begin;            /* of the literal that is open */
@@ -39,26 +42,20 @@ static void formClose(FormMaking making, FormValue value, Index param)
   making->begin = making->text.next;
 }
 
-/* formValue -- parameter `param` in the way of its letter; `string` and `real` are how the style has S and D */
-static void formValue(FormMaking making, Index param, FormValue string, FormValue real)
+/* formValue -- parameter `param`, in `words` or as a bare value; the frequent conversions have values of their own */
+static void formValue(FormMaking making, Index param, Bool words)
 {
-  switch (making->type->letter[param]) {
-  case 'P':
-  case 'A':
+  char letter = making->type->letter[param];
+  Bool code;
+
+  if (letter == 'P' || letter == 'A') {
     TextString(&making->text, "0x");
-    formClose(making, FormHEX, param);
-    break;
-  case 'D':
-    formClose(making, real, param);
-    break;
-  case 'S':
-    formClose(making, string, param);
-    break;
-  default:
-    if (!DescribeMayLack(making->type, param))
-      formClose(making, FormDECIMAL, param);
-    else
-      formClose(making, string == FormCSV ? FormKNOWNCSV : string == FormJSON ? FormKNOWNJSON : FormKNOWN, param);
+    code = words && making->symbols && CodeParam(making->type, param) != CodeNONE;
+    formClose(making, code ? FormCODE : FormHEX, param);
+  } else if (letter == 'D' || letter == 'S' || DescribeMayLack(making->type, param)) {
+    formClose(making, FormVALUE, param);
+  } else {
+    formClose(making, FormDECIMAL, param);
   }
 }
 
@@ -72,12 +69,8 @@ static void formKind(FormMaking making, Registry registry)
 /* formLearns -- what the event itself says is known from its own line on */
 static void formLearns(FormMaking making)
 {
-  int one, other;
-
-  if (InternsTells(&one, &other, making->type))
-    formClose(making, FormINTERNS, (Index)one);
-  else if (InternsLabels(&one, &other, making->type))
-    formClose(making, FormLABELS, (Index)one);
+  if (LabelsTells(making->type) != LabelsNOTHING)
+    formClose(making, FormINTERNS, 0);
 }
 
 static void formText(FormMaking making)
@@ -90,7 +83,7 @@ static void formText(FormMaking making)
     TextChar(&making->text, ' ');
     CleanText(&making->text, type->param[i], type->paramLength[i]);
     TextChar(&making->text, '=');
-    formValue(making, i, FormQUOTED, FormDOUBLE);
+    formValue(making, i, TRUE);
   }
 }
 
@@ -121,7 +114,7 @@ static void formDescribe(FormMaking making)
       if (interned)
         formClose(making, FormINTERNED, param);
       else
-        formValue(making, param, FormQUOTED, FormDOUBLE);
+        formValue(making, param, TRUE);
       next = behind;
     } else {
       TextChar(&making->text, *next >= ' ' && *next < 0x7f ? *next : '?');
@@ -148,42 +141,60 @@ static void formJson(FormMaking making, Registry registry)
     quote = type->letter[i] == 'P' || type->letter[i] == 'A';
     if (quote)
       TextChar(&making->text, '"');
-    formValue(making, i, FormJSON, FormREAL);
+    formValue(making, i, FALSE);
+    if (making->symbols && CodeParam(type, i) != CodeNONE) {
+      TextString(&making->text, "\",\"");
+      CleanText(&making->text, type->param[i], type->paramLength[i]);
+      TextString(&making->text, FormSYMBOLS "\":");
+      formClose(making, FormSYMBOL, i);
+      quote = FALSE;
+    }
   }
   TextString(&making->text, quote ? "\"}}" : "}}");
 }
 
-static void formCsv(FormMaking making, Registry registry, FormColumns columns)
+/* formSymbolOf -- the parameter whose symbol has this column; type->params: none has */
+static Index formSymbolOf(FormMaking making, const char *name, Size length)
 {
   EventType type = making->type;
-  Index c, i;
+  Size behind = sizeof FormSYMBOLS - 1;
+  Index param = type->params;
+
+  if (making->symbols && length > behind && memcmp(name + length - behind, FormSYMBOLS, behind) == 0)
+    param = DescribeParam(type, name, length - behind);
+  return param < type->params && CodeParam(type, param) != CodeNONE ? param : type->params;
+}
+
+static void formCsv(FormMaking making, Registry registry, Strings columns)
+{
+  EventType type = making->type;
+  uint32_t c;
+  Index i;
 
   formKind(making, registry);
   TextChar(&making->text, ',');
   CleanText(&making->text, type->name, type->nameLength);
-  for (c = 0; c < columns->count; ++c) {
+  for (c = 1; c <= columns->count; ++c) {
+    Size length;
+    const char *name = StringsAt(columns, c, &length);
     TextChar(&making->text, ',');
-    i = DescribeParam(type, columns->column[c].name, columns->column[c].length);
+    i = DescribeParam(type, name, length);
     if (i < type->params)
-      formValue(making, i, FormCSV, FormDOUBLE);
+      formValue(making, i, FALSE);
+    else if ((i = formSymbolOf(making, name, length)) < type->params)
+      formClose(making, FormSYMBOL, i);
   }
 }
 
-void FormFree(Form form)
-{
-  free(form->piece);
-  free(form->literals);
-  form->piece = NULL;
-  form->literals = NULL;
-}
-
-Res FormMake(Form form, LineStyle style, Registry registry, EventType type, FormColumns columns)
+Res FormMake(Form form, LineStyle style, Registry registry, EventType type, Strings columns, Bool symbols)
 {
   char literals[FormLiteralMAX];
-  formMakingStruct making = {.form = form, .type = type};
+  formMakingStruct making = {.form = form, .type = type, .symbols = symbols};
+  char *copy;
   Size length;
   Index i;
 
+  AVER(form->piece == NULL);
   form->pieces = 0;
   TextInit(&making.text, literals, sizeof literals);
   making.begin = making.text.next;
@@ -199,51 +210,61 @@ Res FormMake(Form form, LineStyle style, Registry registry, EventType type, Form
   TextChar(&making.text, '\n');
   formClose(&making, FormNONE, 0);
   length = TextLength(&making.text);
-  form->piece = malloc(form->pieces * sizeof *form->piece);
-  form->literals = calloc(1, length + FormChunkSIZE);
-  if (form->piece == NULL || form->literals == NULL) {
-    FormFree(form);
+  form->piece = calloc(1, form->pieces * sizeof *form->piece + length + FormChunkSIZE);
+  if (form->piece == NULL)
     return ResMEMORY;
-  }
-  memcpy(form->literals, literals, length);
   memcpy(form->piece, making.piece, form->pieces * sizeof *form->piece);
+  copy = memcpy(form->piece + form->pieces, literals, length);
   for (i = 0; i < form->pieces; ++i)
-    form->piece[i].literal = form->literals + (making.piece[i].literal - literals);
+    form->piece[i].literal = copy + (making.piece[i].literal - literals);
+  AVER(FormCheck(form, type));
   return ResOK;
 }
 
-static Res formColumn(FormColumns columns, const char *name, uint8_t length)
+Bool FormCheck(Form form, EventType type)
+{
+  const char *literal = (const char *)(form->piece + form->pieces), *limit = literal + FormLiteralMAX;
+  Index i;
+
+  for (i = 0; i < form->pieces; ++i) {
+    FormPiece piece = &form->piece[i];
+    if (piece->literal != literal || (Size)(limit - literal) < piece->length ||
+        (piece->value != FormNONE && piece->param >= type->params))
+      return FALSE;
+    literal += piece->length;
+  }
+  return form->pieces > 0 && form->pieces <= FormPiecesMAX;
+}
+
+static Bool formColumn(void *data, Registry registry, EventType type)
 {
   Index i;
 
-  for (i = 0; i < columns->count; ++i)
-    if (columns->column[i].length == length && memcmp(columns->column[i].name, name, length) == 0)
-      return ResOK;
-  if (!Grow(&columns->column, &columns->capacity, columns->count, sizeof *columns->column))
-    return ResMEMORY;
-  columns->column[columns->count] = (FormColumnStruct){name, length};
-  ++columns->count;
-  return ResOK;
+  UNUSED(registry);
+  for (i = 0; i < type->params; ++i)
+    if (StringsAdd(data, type->param[i], type->paramLength[i]) == 0)
+      return TRUE;
+  return FALSE;
 }
 
-Res FormColumnsMake(FormColumns columns, Log log)
+/* formSymbolColumn -- the columns for what is at code addresses */
+static Bool formSymbolColumn(void *data, Registry registry, EventType type)
 {
-  Index i, t, p;
+  char name[512]; /* of which a name of a log takes 255 at most */
+  Index i;
 
-  memset(columns, 0, sizeof *columns);
-  for (i = 0; i < LogProcesses(log); ++i) {
-    Registry registry = LogProcessAt(log, i)->registry;
-    if (i > 0 && registry == LogProcessAt(log, i - 1)->registry)
-      continue;
-    for (t = 0; t < registry->count; ++t)
-      for (p = 0; p < registry->types[t].params; ++p)
-        if (formColumn(columns, registry->types[t].param[p], registry->types[t].paramLength[p]) != ResOK)
-          return ResMEMORY;
-  }
-  return ResOK;
+  UNUSED(registry);
+  for (i = 0; i < type->params; ++i)
+    if (CodeParam(type, i) != CodeNONE) {
+      int n = snprintf(name, sizeof name, "%.*s" FormSYMBOLS, (int)type->paramLength[i], type->param[i]);
+      if (StringsAdd(data, name, (Size)n) == 0)
+        return TRUE;
+    }
+  return FALSE;
 }
 
-void FormColumnsFree(FormColumns columns)
+Res FormColumns(Strings columns, Log log, Bool symbols)
 {
-  free(columns->column);
+  return LogTypesEach(log, formColumn, columns) || (symbols && LogTypesEach(log, formSymbolColumn, columns)) ?
+         ResMEMORY : ResOK;
 }

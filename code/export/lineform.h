@@ -2,17 +2,19 @@
  *
  * A form is a row of pieces: a literal, and the value of a parameter behind it.
  *
- * Always true: pieces[i].param < params or FormNONE; literals are padded to FormChunkSIZE, so that they may be copied in
- * chunks.
+ * Always true (FormCheck): a piece has a parameter of the type, or no value; the literals lie behind the pieces, one
+ * after the other, FormLiteralMAX bytes in all at most.  From the end of each FormChunkSIZE bytes may be read, so that
+ * literals are copied in chunks.
  *
- * Tests: test/export/linetest.c
+ * Tests: test/export/linetest.c, test/export/exportchecktest.c
  */
 #ifndef EXPORT_LINEFORM_H
 #define EXPORT_LINEFORM_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "export/textcsvjson.h"
+#include "export/eventlines.h"
+#include "request/stringtable.h"
 
 enum {
   FormChunkSIZE = 32,
@@ -21,16 +23,13 @@ enum {
 };
 
 typedef enum FormValue {
-  FormNONE, /* the literal alone */
-  FormHEX, FormDECIMAL, FormDOUBLE, FormQUOTED,
-  FormCSV,  /* a string as CSV has it */
-  FormJSON, /* and as JSON */
-  FormREAL, /* a double as JSON has it */
-  FormKNOWN, /* a number, of which all bits say that it is unknown; */
-  FormKNOWNCSV, FormKNOWNJSON, /* which is nothing, or null, there */
+  FormNONE,     /* the literal alone */
+  FormHEX, FormDECIMAL,
+  FormVALUE,    /* whatever DescribeValue makes of it */
+  FormCODE,     /* a code address: hexadecimal, and what is there */
+  FormSYMBOL,   /* that alone, as a string; nothing or null if nothing is known */
   FormINTERNED, /* the string that has this number */
-  FormINTERNS,  /* nothing: the event gives a string this number */
-  FormLABELS    /* nothing: the event gives this address a label */
+  FormINTERNS   /* nothing: the event gives a string a number, or an address a label */
 } FormValue;
 
 typedef struct FormPieceStruct {
@@ -42,27 +41,17 @@ typedef struct FormPieceStruct {
 
 typedef struct FormStruct {
   Count pieces;
-  FormPiece piece;
-  char *literals;
+  FormPiece piece; /* malloc's, the literals behind them included; NULL: not made yet */
 } FormStruct, *Form;
 
-/* The columns of CSV: every parameter name of every registry, once. */
-typedef struct FormColumnStruct {
-  const char *name; /* not terminated */
-  uint8_t length;
-} FormColumnStruct;
+/* FormMake -- the form of `type` in `style`; ResMEMORY.  `columns` is for CSV.  With `symbols` code addresses come with
+ * what is there. */
+extern Res FormMake(Form form, LineStyle style, Registry registry, EventType type, Strings columns, Bool symbols);
+extern Bool FormCheck(Form form, EventType type);
 
-typedef struct FormColumnsStruct {
-  Count count, capacity;
-  FormColumnStruct *column;
-} FormColumnsStruct, *FormColumns;
-
-/* FormMake -- the form of `type` in `style`; ResMEMORY.  `columns` is for CSV.  FormFree gives its memory back. */
-extern Res FormMake(Form form, LineStyle style, Registry registry, EventType type, FormColumns columns);
-extern void FormFree(Form form);
-
-/* FormColumnsMake -- the columns of a log's events; ResMEMORY.  Names are the log's own. */
-extern Res FormColumnsMake(FormColumns columnsReturn, Log log);
-extern void FormColumnsFree(FormColumns columns);
+/* FormColumns -- the columns of CSV: every parameter name of a log's registries, once; with `symbols` those of code
+ * addresses again, with FormSYMBOLS behind; ResMEMORY */
+#define FormSYMBOLS "_symbol"
+extern Res FormColumns(Strings columns, Log log, Bool symbols);
 
 #endif /* EXPORT_LINEFORM_H */

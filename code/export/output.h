@@ -1,11 +1,12 @@
-/* output.h -- bytes on their way to a file, in large pieces; what all writers put together of numbers and strings
+/* output.h -- buffered output to a file, and the conversion of numbers and strings that all writers share
  *
- * A writer makes sure of room once for each line, writes without further checks, and says how far it came.
+ * A writer asks for room once for each line, writes without further checks, and sets `next` behind what it wrote.
  *
- * Always true: next <= base + OutputSIZE; after the first failure nothing more is written, and `failed` is its errno.
+ * Always true (OutputCheck): base <= next <= base + OutputSIZE; `failed` is 0 or an errno.  After the first failure
+ * nothing more is written.
  *
- * Design: design/log.md .output .line, design/view.md .drawn.clean      Tests: test/end/eventcnv.t, test/export/linetest.c,
- * test/export/drawntest.c
+ * Design: design/log.md .output .line, design/view.md .drawn.clean      Tests: test/end/eventcnv.t,
+ * test/export/linetest.c, test/export/drawntest.c, test/export/exportchecktest.c
  */
 #ifndef EXPORT_OUTPUT_H
 #define EXPORT_OUTPUT_H
@@ -20,32 +21,37 @@
 enum { OutputSIZE = 65536, OutputRoomMAX = 32768 };
 
 typedef struct OutputStruct {
-  int fd;
-  int failed;  /* errno of the first write that failed; 0 */
+  int fd;                     /* the caller's */
+  int failed;                 /* errno of the first failure, the writer's own ones included; 0: none */
+  uint64_t flushed;           /* bytes that have left the buffer */
   void (*before)(void *data); /* called before something is written; or NULL */
-  void *data;  /* for that */
-  char *next;
+  void *data;                 /* for `before` */
+  char *next;                 /* where the next byte goes */
   char base[OutputSIZE];
 } OutputStruct, *Output;
 
 /* OutputInit -- an output to `fd`, which stays the caller's */
 extern void OutputInit(Output output, int fd);
 
-/* OutputFlush -- write what is there; FALSE once a write has failed */
+/* OutputFlush -- write what is buffered; FALSE once something has failed */
 extern Bool OutputFlush(Output output);
 
-/* OutputBytes -- write `size` bytes, however many */
-extern void OutputBytes(Output output, const char *bytes, Size size);
+/* OutputFail -- the writer has failed, for this errno; of several failures the first counts */
+extern void OutputFail(Output output, int reason);
 
-/* OutputString, OutputNumber -- write a string; a string and a number in decimal behind it */
+/* OutputBytes, OutputString -- write bytes, or a string, of any length */
+extern void OutputBytes(Output output, const void *bytes, Size size);
 extern void OutputString(Output output, const char *string);
-extern void OutputNumber(Output output, const char *before, uint64_t number);
 
-/* OutputFormat -- what printf makes of the rest, less than OutputRoomMAX bytes; not for what each event has */
+/* OutputFormat -- as printf does, but only %s, %u, %lu, %zu and, of numbers below 10^9, those with leading zeros, as
+ * %03lu; strings may have any length
+ * cost     a third of printf's */
 extern __attribute__((format(printf, 2, 3))) void OutputFormat(Output output, const char *format, ...);
 
-/* OutputEnd -- write what is there; ResIO: that has failed, or something did before, and errno says why */
-extern Res OutputEnd(Output output);
+/* OutputWritten -- bytes so far, those in the buffer included */
+#define OutputWritten(output) ((output)->flushed + (Size)((output)->next - (output)->base))
+
+extern Bool OutputCheck(Output output);
 
 /* OutputRoom -- where at least OutputRoomMAX bytes may be written; the caller then sets output->next behind them */
 static inline char *OutputRoom(Output output)
@@ -71,12 +77,13 @@ extern void CleanJson(Output output, const char *bytes, Size length);
  * those becomes a '?' */
 extern void CleanPlain(Output output, const char *bytes, Size length, const char *forbidden);
 
-/* CleanLines -- lines for people: newlines and tabs stay, what else is not TextPrintable stands as \ooo */
+/* CleanLines -- lines for people: newlines and tabs stay, what else is not TextPrintable stands as \ooo
+ * CleanLineChar -- one character of that, as CleanJsonChar */
+extern char *CleanLineChar(char *p, const char *bytes, Size left, Size *lengthReturn);
 extern void CleanLines(Output output, const char *bytes, Size length);
 
-/* CleanChar -- a character of a name out of a log, of which nobody knows that it is one: nothing that would upset a
- * terminal, CSV or JSON
- * CleanName -- `length` of them, at `clean`; CleanText -- or behind a text */
+/* CleanChar -- a byte of a name out of a log; what would upset a terminal, CSV or JSON becomes a '?'
+ * CleanName -- a name of `length` bytes, written at `clean`; CleanText -- appended to a text */
 static inline char CleanChar(char c)
 {
   return c > ' ' && c < 0x7f && c != '"' && c != ',' && c != '\\' ? c : '?';

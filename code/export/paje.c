@@ -10,16 +10,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "export/output.h"
 #include "export/trackbuilder.h"
 
 /* The events that have a time, by their numbers in pajeDefinitions. */
 enum { pajeCREATE = 5, pajeDESTROY, pajePUSH, pajePOP, pajeNEW, pajeSET };
-enum { pajeSTATE = 1, pajeVARIABLE = 2 };
+enum { pajeSTATE, pajeVARIABLE }; /* which names have as aliases */
 
 static const char pajeDefinitions[] =
 #define F(name, type) "%       " name " " type "\n"
@@ -45,7 +42,7 @@ static const char pajeDefinitions[] =
   "2 E T \"Event\"\n"
   "3 B L \"live bytes\"\n";
 
-/* pajeName -- a string out of the log; there is no way to write a quote in quotes */
+/* pajeName -- write a string out of the log; there is no way to write a quote in quotes */
 static void pajeName(TrackBuilder paje, uint32_t number)
 {
   Size length;
@@ -54,48 +51,29 @@ static void pajeName(TrackBuilder paje, uint32_t number)
   CleanPlain(paje->output, bytes, length, "\"");
 }
 
-/* pajeAt -- an event's number and time */
+/* pajeAt -- begin a line with an event's number and time */
 static void pajeAt(TrackBuilder paje, unsigned event, uint64_t time)
 {
-  TextStruct text;
-
-  TextInit(&text, OutputRoom(paje->output), OutputRoomMAX);
-  TextDecimal(&text, event);
-  TextChar(&text, ' ');
-  TextDecimal(&text, time / 1000000000);
-  TextChar(&text, '.');
-  TextPadded(&text, time % 1000000000, 9);
-  paje->output->next = text.next;
+  OutputFormat(paje->output, "%u %lu.%09lu", event, time / 1000000000, time % 1000000000);
 }
 
-/* pajeThreadAlias -- equal numbers may be in two processes */
-static void pajeThreadAlias(TrackBuilder paje, ThreadsThread thread)
+/* pajeAtThread -- the same for a thread, whose alias has its process's number, too: two processes may have threads of
+ * one number */
+static void pajeAtThread(TrackBuilder paje, unsigned event, const char *before, ThreadsThread thread, uint64_t time)
 {
-  OutputNumber(paje->output, " t", thread->process->id);
-  OutputNumber(paje->output, "_", thread->tid);
+  pajeAt(paje, event, time);
+  OutputFormat(paje->output, " %st%u_%u", before, thread->process->id, thread->tid);
 }
 
-/* pajeDefine -- a name is used for something; TRUE: for the first time.  The pen's own memory has bits by the number of
- * the name. */
-static Bool pajeDefine(TrackBuilder paje, uint32_t name, unsigned char bit)
+/* pajeDefine -- a name is used as an alias; TRUE: for the first time */
+static Bool pajeDefine(TrackBuilder paje, uint32_t name, uint32_t as)
 {
-  unsigned char *defined = paje->own;
+  Count before = paje->defined.count;
+  uint32_t key[] = {name, as};
 
-  if (name >= paje->owns) {
-    Count size = 2 * ((Count)name + 32);
-    defined = realloc(defined, size);
-    if (defined == NULL) {
-      paje->failed = TRUE;
-      return FALSE;
-    }
-    memset(defined + paje->owns, 0, size - paje->owns);
-    paje->own = defined;
-    paje->owns = size;
-  }
-  if (defined[name] & bit)
-    return FALSE;
-  defined[name] |= bit;
-  return TRUE;
+  if (StringsAdd(&paje->defined, (const char *)key, sizeof key) == 0)
+    paje->failed = TRUE;
+  return paje->defined.count > before;
 }
 
 /* pajeState -- a state that is called so has an alias: `s` and the number of its name */
@@ -110,7 +88,7 @@ static void pajeState(TrackBuilder paje, uint32_t name)
   OutputFormat(paje->output, "\" \"0.%u 0.%u 0.%u\"\n", color >> 24 & 7, 2 + (color >> 27 & 7), 2 + (color >> 20 & 7));
 }
 
-/* ---- What the pen writes ---- */
+/* ---- The sink ---- */
 
 static void pajeProcess(TrackBuilder paje, ThreadsProcess process, uint64_t time)
 {
@@ -127,8 +105,7 @@ static void pajeThread(TrackBuilder paje, ThreadsThread thread, Bool again, uint
 
   if (again)
     return; /* a container keeps its name */
-  pajeAt(paje, pajeCREATE, time);
-  pajeThreadAlias(paje, thread);
+  pajeAtThread(paje, pajeCREATE, "", thread, time);
   OutputFormat(paje->output, " T p%u \"%u/%u ", thread->process->id, thread->process->id, thread->tid);
   CleanPlain(paje->output, name, length, "\"");
   OutputString(paje->output, "\"\n");
@@ -139,82 +116,68 @@ static void pajeGauge(TrackBuilder paje, TrackCounter gauge, uint64_t time)
   if (gauge->pool) {
     pajeAt(paje, pajeCREATE, time);
     OutputFormat(paje->output, " g%u L p%u \"%u ", gauge->number, gauge->process->id, gauge->process->id);
-    pajeName(paje, gauge->name);
-    OutputString(paje->output, "\"\n");
   } else if (pajeDefine(paje, gauge->name, pajeVARIABLE)) {
     OutputFormat(paje->output, "3 v%u P \"", gauge->name);
-    pajeName(paje, gauge->name);
-    OutputString(paje->output, "\"\n");
+  } else {
+    return;
   }
+  pajeName(paje, gauge->name);
+  OutputString(paje->output, "\"\n");
 }
 
 static void pajeValue(TrackBuilder paje, TrackCounter gauge, uint64_t value, uint64_t time)
 {
-  double d;
+  char *p;
 
   pajeAt(paje, pajeSET, time);
-  if (gauge->pool) {
-    OutputNumber(paje->output, " B g", gauge->number);
-  } else {
-    OutputNumber(paje->output, " v", gauge->name);
-    OutputNumber(paje->output, " p", gauge->process->id);
-  }
+  if (gauge->pool)
+    OutputFormat(paje->output, " B g%u", gauge->number);
+  else
+    OutputFormat(paje->output, " v%u p%u", gauge->name, gauge->process->id);
   if (gauge->real) {
-    char *p = OutputRoom(paje->output);
-    memcpy(&d, &value, sizeof d);
-    /* Readers know no exponents. */
-    paje->output->next = p + snprintf(p, OutputRoomMAX, " %.9f\n", d);
+    p = OutputRoom(paje->output);
+    paje->output->next = p + snprintf(p, OutputRoomMAX, " %.9f\n", TrackReal(value)); /* readers know no exponents */
   } else {
-    OutputNumber(paje->output, " ", value);
-    OutputString(paje->output, "\n");
+    OutputFormat(paje->output, " %lu\n", value);
   }
-}
-
-/* pajeHappens -- the beginning of a line about what happens in a thread */
-static void pajeHappens(TrackBuilder paje, unsigned event, const char *type, ThreadsThread thread, uint64_t time)
-{
-  pajeAt(paje, event, time);
-  OutputString(paje->output, type);
-  pajeThreadAlias(paje, thread);
 }
 
 static void pajeBegin(TrackBuilder paje, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   UNUSED(event);
   pajeState(paje, name);
-  pajeHappens(paje, pajePUSH, " S", thread, time);
-  OutputNumber(paje->output, " s", name);
-  OutputString(paje->output, "\n");
+  pajeAtThread(paje, pajePUSH, "S ", thread, time);
+  OutputFormat(paje->output, " s%u\n", name);
 }
 
-static void pajeEnd(TrackBuilder paje, ThreadsThread thread, uint32_t name, uint64_t time)
+static void pajeEnd(TrackBuilder paje, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   UNUSED(name);
-  pajeHappens(paje, pajePOP, " S", thread, time);
+  UNUSED(event);
+  pajeAtThread(paje, pajePOP, "S ", thread, time);
   OutputString(paje->output, "\n");
 }
 
 static void pajeMark(TrackBuilder paje, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time)
 {
   UNUSED(event);
-  /* The name itself: ViTE has aliases for states only. */
-  pajeHappens(paje, pajeNEW, " E", thread, time);
-  OutputString(paje->output, " \"");
+  pajeAtThread(paje, pajeNEW, "E ", thread, time);
+  OutputString(paje->output, " \""); /* the name itself: ViTE has aliases for states only */
   pajeName(paje, name);
   OutputString(paje->output, "\"\n");
 }
 
-/* pajeTail -- what was made, the inner first */
+/* pajeTail -- destroy the containers, the inner ones first */
 static void pajeTail(TrackBuilder paje, uint64_t time)
 {
   ThreadsProcess process;
   ThreadsThread thread;
-  TrackCounter gauge;
+  Index i;
 
-  for (gauge = paje->gauges; gauge != NULL; gauge = gauge->next) {
-    if (gauge->pool) {
+  for (i = paje->gauges; i-- > 0;) {
+    if (paje->gauge[i]->pool) {
       pajeAt(paje, pajeDESTROY, time);
-      OutputFormat(paje->output, " L g%u\n", gauge->number);
+      OutputFormat(paje->output, " L g%u\n", paje->gauge[i]->number);
     }
   }
   for (process = paje->who.first; process != NULL; process = process->next) {
@@ -223,9 +186,7 @@ static void pajeTail(TrackBuilder paje, uint64_t time)
     for (thread = process->threads; thread != NULL; thread = thread->next) {
       if (thread->client == NULL)
         continue;
-      pajeAt(paje, pajeDESTROY, time);
-      OutputString(paje->output, " T");
-      pajeThreadAlias(paje, thread);
+      pajeAtThread(paje, pajeDESTROY, "T ", thread, time);
       OutputString(paje->output, "\n");
     }
     pajeAt(paje, pajeDESTROY, time);
@@ -233,16 +194,9 @@ static void pajeTail(TrackBuilder paje, uint64_t time)
   }
 }
 
-static Res pajeCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output, char *error,
-                      Size size)
-{
-  static const TrackSinkStruct pen = {
-    .strict = TRUE, .head = pajeDefinitions, .process = pajeProcess, .thread = pajeThread, .gauge = pajeGauge,
-    .value = pajeValue, .begin = pajeBegin, .end = pajeEnd, .mark = pajeMark, .tail = pajeTail};
+static const TrackSinkStruct pajeSink = {
+  .strict = TRUE, .head = pajeDefinitions, .process = pajeProcess, .thread = pajeThread, .gauge = pajeGauge,
+  .value = pajeValue, .begin = pajeBegin, .end = pajeEnd, .mark = pajeMark, .tail = pajeTail
+};
 
-  UNUSED(error);
-  UNUSED(size);
-  return TrackCreate(writerReturn, options, log, output, &pen);
-}
-
-const WriterClassStruct WriterClassPaje = {.name = "paje", .create = pajeCreate, TrackCLASS};
+const WriterClassStruct WriterClassPaje = TrackCLASS("paje", &pajeSink, 0);

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "export/rewritehead.h"
 #include "format/block.h"
 #include "format/pack.h"
+#include "request/stringtable.h"
 #include "request/traceset.h"
 
 enum { rewriteNEAR = 1 << 30 }; /* ticks: an event so near to the one before has its high half from that */
@@ -48,46 +50,48 @@ typedef struct rewriteStreamStruct {
   uint64_t fine, ticks;       /* of its last event, */
   uint64_t from;              /* and the number of the block that it was in */
   RewriteBlock block;         /* the one that is open, or NULL */
-  RewriteStream next;         /* in the list of its place */
   RewriteStream sibling;      /* of the same process */
 } rewriteStreamStruct;
 
-enum { rewritePLACES = 1024, rewriteANY = UINT16_MAX /* as a kind: all of them */ };
+enum { rewriteANY = UINT16_MAX }; /* as a kind: all of them */
 
-struct LogRewriteStruct {
+struct WriterStruct {
+  const WriterOptionsStruct *options;
   Log log;
   LogRequestStruct request;   /* what of it is wanted */
-  Bool packed;
   RewriteProcess process;     /* by number */
-  RewriteStream place[rewritePLACES]; /* streams by process and number */
+  StringsStruct streamKeys;   /* the number and process of each stream that has been met, */
+  RewriteStream *stream;      /* and by its number - 1 the stream */
+  Count streams, capacity;
   Pack pack;
   unsigned char *rest;
   RewriteStream last;         /* that of the event before */
   RewriteBlock block[RewriteOpenMAX];
   RewriteHeadsStruct heads;
-  RewriteOutStruct out;
+  Output out;
 };
 
-/* rewriteSeal -- write a block; its place is free then */
+/* rewriteSeal -- seal and write a block; its place is then free */
 static void rewriteSeal(LogRewrite rewrite, RewriteBlock block)
 {
   RewriteStream stream = block->stream;
   RewriteProcess process = stream->process;
   BlockHeader header = &block->header;
+  Registry registry = process->process->public.registry;
   unsigned char *rest = block->bytes;
   Size packed = 0;
   Count count;
 
+  AVER(stream->block == block && header->used <= sizeof block->bytes);
   RewriteHeadsBefore(&rewrite->heads, process->process);
   header->flags = BlockFlagSEALED | (header->cpuFirst != BlockCpuUNKNOWN ? BlockFlagCPU : 0);
-  if (rewrite->packed) {
+  if (!rewrite->options->raw) {
     rest = rewrite->rest;
-    packed = BlockPack(rewrite->pack, process->process->public.registry, block->bytes, header->used, header->first, rest,
-                       &count);
+    packed = BlockPack(rewrite->pack, registry, block->bytes, header->used, header->first, rest, &count);
   }
   BlockSeal(header, rest, packed, block->bytes);
-  RewriteOutBytes(&rewrite->out, header, BlockHeaderSIZE);
-  RewriteOutBytes(&rewrite->out, rest, header->rest);
+  OutputBytes(rewrite->out, header, BlockHeaderSIZE);
+  OutputBytes(rewrite->out, rest, header->rest);
   stream->sequence = header->sequence + 1;
   stream->before = header->before + header->count;
   stream->block = NULL;
@@ -102,7 +106,7 @@ static RewriteBlock rewritePlace(LogRewrite rewrite)
   for (i = 0; i < RewriteOpenMAX; ++i) {
     RewriteBlock *place = &rewrite->block[i];
     if (*place == NULL && (*place = calloc(1, sizeof **place)) == NULL) {
-      RewriteOutFail(&rewrite->out, ResMEMORY);
+      OutputFail(rewrite->out, ENOMEM);
       return NULL;
     }
     if ((*place)->stream == NULL)
@@ -117,29 +121,18 @@ static RewriteBlock rewritePlace(LogRewrite rewrite)
 static RewriteBlock rewriteOpen(LogRewrite rewrite, RewriteStream stream, uint64_t ticks, uint16_t cpu)
 {
   RewriteBlock block = rewritePlace(rewrite);
-  BlockHeader header;
 
   if (block == NULL)
     return NULL;
-  header = &block->header;
-  memset(header, 0, sizeof *header);
-  memcpy(header->magic, BlockMAGIC, BlockMagicSIZE);
-  header->order = BlockORDER;
-  header->major = BlockMAJOR;
-  header->kind = stream->kind;
-  header->whole = BlockMAX;
-  header->pid = stream->pid;
-  header->cpuFirst = header->cpuLast = cpu;
-  header->thread = stream->thread;
-  header->process = RewriteHeadsIdentity(&rewrite->heads, &stream->process->process->public);
-  header->stream = stream->id;
-  header->sequence = stream->sequence;
-  header->before = stream->before;
-  header->discarded = stream->discarded;
-  header->first = header->last = ticks;
+  block->header = (BlockHeaderStruct){
+    .order = BlockORDER, .major = BlockMAJOR, .kind = stream->kind, .whole = BlockMAX, .pid = stream->pid,
+    .cpuFirst = cpu, .cpuLast = cpu, .thread = stream->thread, .stream = stream->id, .sequence = stream->sequence,
+    .before = stream->before, .discarded = stream->discarded, .first = ticks, .last = ticks,
+    .process = RewriteHeadsIdentity(&rewrite->heads, &stream->process->process->public)};
+  memcpy(block->header.magic, BlockMAGIC, BlockMagicSIZE);
   block->epoch = ticks & ~(uint64_t)0xffffffff;
   block->stream = stream;
-  block->touched = rewrite->out.written;
+  block->touched = OutputWritten(rewrite->out);
   stream->block = block;
   return block;
 }
@@ -192,7 +185,7 @@ static void rewriteReverse(unsigned char *bytes, Size size)
   }
 }
 
-/* rewriteSwap -- an event of a machine of the other byte order, into ours */
+/* rewriteSwap -- turn an event from one byte order into the other */
 static void rewriteSwap(unsigned char *bytes, EventType type)
 {
   Index i;
@@ -204,51 +197,41 @@ static void rewriteSwap(unsigned char *bytes, EventType type)
     rewriteReverse(bytes + type->offset[i], type->width[i]);
 }
 
-static RewriteStream *rewriteListOf(LogRewrite rewrite, uint32_t stream, Index process)
+/* rewriteStreamFind -- a stream that has been met, or NULL; *numberReturn is the number of its key, or 0: no memory */
+static RewriteStream rewriteStreamFind(LogRewrite rewrite, uint32_t id, Index process, uint32_t *numberReturn)
 {
-  return &rewrite->place[(stream * 2654435761u >> 8 ^ process) % rewritePLACES];
-}
+  uint32_t key[] = {id, (uint32_t)process};
 
-/* rewriteStreamFind -- a stream that has been met, or NULL */
-static RewriteStream rewriteStreamFind(LogRewrite rewrite, uint32_t id, Index process)
-{
-  RewriteStream stream = *rewriteListOf(rewrite, id, process);
-
-  while (stream != NULL && (stream->process != &rewrite->process[process] || stream->id != id))
-    stream = stream->next;
-  return stream;
+  *numberReturn = StringsAdd(&rewrite->streamKeys, (const char *)key, sizeof key);
+  return *numberReturn != 0 && *numberReturn <= rewrite->streams ? rewrite->stream[*numberReturn - 1] : NULL;
 }
 
 /* rewriteStreamNew -- find an event's stream, or make it; NULL if there is no memory */
 static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewrite, LogEvent event)
 {
   RewriteProcess process = &rewrite->process[event->process->number];
-  RewriteStream *list = rewriteListOf(rewrite, event->stream, event->process->number);
-  RewriteStream stream = rewriteStreamFind(rewrite, event->stream, event->process->number);
-  Stream known;
+  Stream known = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
+  uint32_t number;
+  RewriteStream stream = rewriteStreamFind(rewrite, event->stream, event->process->number, &number);
 
   if (stream != NULL)
     return rewrite->last = stream;
-  stream = calloc(1, sizeof *stream);
+  if (number != 0 && Grow(&rewrite->stream, &rewrite->capacity, rewrite->streams, sizeof stream))
+    stream = malloc(sizeof *stream);
   if (stream == NULL) {
-    RewriteOutFail(&rewrite->out, ResMEMORY);
+    OutputFail(rewrite->out, ENOMEM);
     return NULL;
   }
-  known = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
-  stream->process = process;
-  stream->id = event->stream;
-  stream->thread = event->thread;
-  stream->pid = known != NULL ? known->pid : process->process->pid;
-  stream->kind = known != NULL ? known->kind : event->type->kind;
-  stream->discarded = known != NULL ? known->discarded : 0;
-  stream->swapped = event->process->header.widths.swapped;
-  stream->fine = UINT64_MAX / 2;
-  stream->from = UINT64_MAX;
-  stream->sibling = process->streams;
+  *stream = (rewriteStreamStruct){
+    .process = process, .id = event->stream, .thread = event->thread,
+    .pid = known != NULL ? known->pid : process->process->pid,
+    .kind = known != NULL ? known->kind : event->type->kind, .discarded = known != NULL ? known->discarded : 0,
+    .swapped = event->process->header.widths.swapped, .fine = UINT64_MAX / 2, .from = UINT64_MAX,
+    .sibling = process->streams};
   process->streams = stream;
   ++process->count;
-  stream->next = *list;
-  return rewrite->last = *list = stream;
+  rewrite->stream[rewrite->streams++] = stream;
+  return rewrite->last = stream;
 }
 
 /* rewriteStream -- an event's stream; the last one's, as a rule */
@@ -288,8 +271,8 @@ static inline Bool rewriteAdd(LogRewrite rewrite, RewriteStream stream, LogEvent
   ++block->header.count;
   if (ticks > block->header.last)
     block->header.last = ticks;
-  block->touched = rewrite->out.written;
-  return rewrite->out.failed != ResOK;
+  block->touched = OutputWritten(rewrite->out);
+  return rewrite->out->failed != 0;
 }
 
 Bool LogRewritePut(LogRewrite rewrite, LogEvent event)
@@ -312,11 +295,6 @@ uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time)
   return ticks < 16 ? 16 : ticks;
 }
 
-uint64_t LogRewriteFine(LogRewrite rewrite, LogProcess process, uint64_t ticks)
-{
-  return ClockFine(rewrite->process[process->number].clock, ticks);
-}
-
 Bool LogRewriteEvent(LogRequest request, LogEvent event)
 {
   return LogRewritePut(request->data, event);
@@ -331,7 +309,7 @@ static Bool rewriteWants(LogRewrite rewrite, Process process, unsigned kind)
 
   if (request->choose == NULL && request->kinds == UINT32_MAX)
     return TRUE;
-  for (i = 0; registry != NULL && i < registry->count; ++i)
+  for (i = 0; i < registry->count; ++i)
     if ((kind == rewriteANY || registry->types[i].kind == kind) &&
         LogRequestChooses(request, &process->public, &registry->types[i]))
       return TRUE;
@@ -362,7 +340,7 @@ static void rewriteClose(LogRewrite rewrite, RewriteProcess process)
   Count n = 0;
 
   if (ends == NULL) {
-    RewriteOutFail(&rewrite->out, ResMEMORY);
+    OutputFail(rewrite->out, ENOMEM);
     return;
   }
   for (stream = process->streams; stream != NULL; stream = stream->sibling)
@@ -372,8 +350,8 @@ static void rewriteClose(LogRewrite rewrite, RewriteProcess process)
   free(ends);
 }
 
-/* rewriteLacks -- how many events did the log lack, at least, that is written again?  What is said of its end is
- * nothing to a log that ends earlier. */
+/* rewriteLacks -- how many events does the log lack, at least, that is written again?  What it lacks at its end does
+ * not count in a copy that ends earlier. */
 static uint64_t rewriteLacks(LogRewrite rewrite)
 {
   Table table = &rewrite->log->table;
@@ -390,7 +368,7 @@ static uint64_t rewriteLacks(LogRewrite rewrite)
   return lacks;
 }
 
-/* rewriteKept -- of which processes only the newest events had been kept; what begins later knows nothing of it */
+/* rewriteKept -- note of which processes only the newest events had been kept, unless the new log begins later */
 static void rewriteKept(LogRewrite rewrite)
 {
   Table table = &rewrite->log->table;
@@ -400,14 +378,14 @@ static void rewriteKept(LogRewrite rewrite)
     Stream stream = table->stream[i];
     RewriteHead head = &rewrite->heads.head[stream->process->public.number];
     Bool told = BlockStreamUnsent(stream->id) || stream->process->public.header.forgotten != 0;
-    uint64_t events = told ? 0 : GapsOlder(stream);
+    uint64_t events = told ? 0 : MissingOlder(stream);
     head->older += events;
     if (events > 0 && stream->since > head->kept)
       head->kept = stream->since;
   }
 }
 
-/* rewriteWhole -- is all that the log has wanted? */
+/* rewriteWhole -- does the new log get all of the old one? */
 static Bool rewriteWhole(LogRewrite rewrite)
 {
   LogRequest request = &rewrite->request;
@@ -416,20 +394,21 @@ static Bool rewriteWhole(LogRewrite rewrite)
          !rewrite->heads.later && !rewrite->heads.earlier;
 }
 
-/* rewriteLost -- events that were discarded in streams of which the new log has no block, so that none of its blocks
- * counts them.  A stream that had events, and of which none were chosen, is left out on purpose. */
+/* rewriteLost -- count events that were discarded in streams of which the new log has no block that would count them.
+ * A stream that had events, of which none were chosen, is left out on purpose. */
 static void rewriteLost(LogRewrite rewrite)
 {
   Table table = &rewrite->log->table;
   Bool whole = rewriteWhole(rewrite);
+  uint32_t number;
   Index i;
 
   for (i = 0; i < table->streams; ++i) {
     Stream stream = table->stream[i];
     Process process = stream->process;
     RewriteHead head = &rewrite->heads.head[process->public.number];
-    RewriteStream its = rewriteStreamFind(rewrite, stream->id, process->public.number);
-    if (stream->discarded > 0 && (its == NULL || its->sequence == 0) && (whole || !TallyEvents(&stream->tally)) &&
+    RewriteStream its = rewriteStreamFind(rewrite, stream->id, process->public.number, &number);
+    if (stream->discarded > 0 && (its == NULL || its->sequence == 0) && (whole || !BlockRunsEvents(&stream->runs)) &&
         rewriteWants(rewrite, process, stream->kind))
       head->lost = CountAdd(head->lost, stream->discarded);
   }
@@ -438,7 +417,7 @@ static void rewriteLost(LogRewrite rewrite)
       rewrite->heads.head[i].lost = CountAdd(rewrite->heads.head[i].lost, table->process[i]->unseen);
 }
 
-Res LogRewriteEnd(LogRewrite rewrite)
+void LogRewriteEnd(LogRewrite rewrite)
 {
   Index i;
 
@@ -452,9 +431,6 @@ Res LogRewriteEnd(LogRewrite rewrite)
   for (i = 0; i < rewrite->log->table.processes; ++i)
     if (rewrite->heads.head[i].headed)
       rewriteClose(rewrite, &rewrite->process[i]);
-  RewriteOutFlush(&rewrite->out);
-  errno = rewrite->out.reason;
-  return rewrite->out.failed;
 }
 
 void LogRewriteDestroy(LogRewrite rewrite)
@@ -463,12 +439,10 @@ void LogRewriteDestroy(LogRewrite rewrite)
 
   for (i = 0; i < RewriteOpenMAX; ++i)
     free(rewrite->block[i]);
-  for (i = 0; i < rewritePLACES; ++i)
-    while (rewrite->place[i] != NULL) {
-      RewriteStream next = rewrite->place[i]->next;
-      free(rewrite->place[i]);
-      rewrite->place[i] = next;
-    }
+  for (i = 0; i < rewrite->streams; ++i)
+    free(rewrite->stream[i]);
+  free(rewrite->stream);
+  StringsFinish(&rewrite->streamKeys);
   RewriteHeadsFinish(&rewrite->heads);
   free(rewrite->process);
   free(rewrite->pack);
@@ -504,20 +478,20 @@ void LogRewritePart(LogRewrite rewrite, const LogRequestStruct *request)
   rewrite->heads.earlier = request->to <= summary.last || request->end != NULL || request->count != UINT64_MAX;
 }
 
-Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
+Res LogRewriteCreate(LogRewrite *rewriteReturn, const WriterOptionsStruct *options)
 {
   LogRewrite rewrite = calloc(1, sizeof *rewrite);
   Res res;
 
   if (rewrite == NULL)
     return ResMEMORY;
-  rewrite->log = log;
+  rewrite->options = options;
+  rewrite->log = options->log;
   rewrite->request = (LogRequestStruct)LogRequestALL;
-  rewrite->out.fd = fd;
-  rewrite->packed = packed;
+  rewrite->out = options->output;
   res = rewriteProcesses(rewrite);
   if (res == ResOK)
-    res = RewriteHeadsInit(&rewrite->heads, &log->table, &rewrite->out);
+    res = RewriteHeadsInit(&rewrite->heads, &rewrite->log->table, rewrite->out);
   rewrite->pack = calloc(1, PackSIZE);
   rewrite->rest = malloc(BlockRestMAX);
   if (res != ResOK || rewrite->pack == NULL || rewrite->rest == NULL) {
@@ -528,39 +502,35 @@ Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed)
   return ResOK;
 }
 
-/* ---- Events that nobody has recorded ---- */
-
-/* makePut -- a number of `width` bytes as its process would have written it */
-static void makePut(unsigned char *place, uint64_t value, Size width, Bool swapped)
+const WriterOptionsStruct *LogRewriteOptions(LogRewrite rewrite)
 {
-  uint64_t wide = swapped ? __builtin_bswap64(value) : value;
-  uint32_t narrow = swapped ? __builtin_bswap32((uint32_t)value) : (uint32_t)value;
-  uint16_t half = swapped ? __builtin_bswap16((uint16_t)value) : (uint16_t)value;
-
-  if (width == sizeof wide)
-    memcpy(place, &wide, sizeof wide);
-  else if (width == sizeof narrow)
-    memcpy(place, &narrow, sizeof narrow);
-  else if (width == sizeof half)
-    memcpy(place, &half, sizeof half);
+  return rewrite->options;
 }
 
+/* ---- Made-up events ---- */
+
 Bool LogRewriteMake(LogRewrite rewrite, LogProcess process, EventType type, uint32_t serial, uint32_t thread,
-                    uint64_t ticks, const uint64_t *value)
+                    uint64_t ticks, const uint64_t *value, const char *string)
 {
   unsigned char bytes[EventSizeMAX] = {0};
-  Bool swapped = process->header.widths.swapped;
-  LogEventStruct event = {.process = process, .type = type, .thread = thread, .bytes = bytes,
-                          .length = (uint16_t)(type->length + type->strings),
-                          .stream = serial << 5 | (uint32_t)type->kind << 1, .cpu = LogCpuUNKNOWN,
-                          .fine = LogRewriteFine(rewrite, process, ticks)};
+  Size whole = strlen(string), length = type->strings == 0 ? 0 : whole < EventMaxStringLength ? whole : EventMaxStringLength;
+  EventHeaderStruct header = {type->code, (uint16_t)(type->length + type->strings + length), (uint32_t)ticks};
+  LogEventStruct event = {.process = process, .type = type, .thread = thread, .bytes = bytes, .length = header.length,
+                          .cut = length < whole && type->strings != 0, .stream = serial << 5 | (uint32_t)type->kind << 1, .cpu = LogCpuUNKNOWN,
+                          .fine = ClockFine(rewrite->process[process->number].clock, ticks)};
   Index i;
 
   AVER(EventSizeOfLength(event.length) <= sizeof bytes);
-  makePut(bytes + offsetof(EventHeaderStruct, code), type->code, 2, swapped);
-  makePut(bytes + offsetof(EventHeaderStruct, length), event.length, 2, swapped);
-  makePut(bytes + offsetof(EventHeaderStruct, time), ticks, 4, swapped);
-  for (i = 0; i < type->params; ++i)
-    makePut(bytes + type->offset[i], value[i], type->width[i], swapped);
+  if (event.cut)
+    header.length |= EventLengthCUT;
+  memcpy(bytes, &header, sizeof header);
+  memcpy(bytes + type->length, string, length);
+  for (i = 0; i < type->params; ++i) {
+    uint32_t narrow = (uint32_t)value[i];
+    memcpy(bytes + type->offset[i], type->width[i] == sizeof narrow ? (const void *)&narrow : &value[i],
+           type->width[i]);
+  }
+  if (process->header.widths.swapped)
+    rewriteSwap(bytes, type); /* as the process would have written it */
   return LogRewritePut(rewrite, &event);
 }

@@ -13,15 +13,18 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "export/writer.h"
 #include "request/request.h"
 
 enum { RewriteOpenMAX = 32 };
 
-typedef struct LogRewriteStruct *LogRewrite;
+typedef Writer LogRewrite; /* of the format paw */
 
-/* LogRewriteCreate -- write to `fd`, which stays the caller's; with `packed`, blocks are packed.  ResMEMORY.
+/* LogRewriteCreate -- write options->log to options->output, which has whatever fails, in packed blocks unless `raw` is
+ * set; the options outlive it.  ResMEMORY.
  * All of it is in our byte order, whatever the processes' was; their word stays as wide as it was. */
-extern Res LogRewriteCreate(LogRewrite *rewriteReturn, Log log, int fd, Bool packed);
+extern Res LogRewriteCreate(LogRewrite *rewriteReturn, const WriterOptionsStruct *options);
+extern const WriterOptionsStruct *LogRewriteOptions(LogRewrite rewrite);
 
 /* LogRewritePart -- only the events of this request come; before the first header is written */
 extern void LogRewritePart(LogRewrite rewrite, const LogRequestStruct *request);
@@ -38,18 +41,16 @@ extern Bool LogRewriteEvent(LogRequest request, LogEvent event);
  * `fine` within a second of it.  Events of a stream come by time; one that does not begins a new block. */
 extern Bool LogRewritePut(LogRewrite rewrite, LogEvent event);
 
-/* LogRewriteMake -- write an event that nobody has recorded, at `ticks`; its thread is `thread`, with the writer's
- * number `serial`.  value[i] is that of parameter i, the bits of a D; an S is empty. */
+/* LogRewriteMake -- write an event that was not recorded, at `ticks`; its thread is `thread`, with the writer's
+ * number `serial`.  value[i] is that of parameter i, the bits of a D; an S is `string`, cut if it is too long. */
 extern Bool LogRewriteMake(LogRewrite rewrite, LogProcess process, EventType type, uint32_t serial, uint32_t thread,
-                           uint64_t ticks, const uint64_t *value);
+                           uint64_t ticks, const uint64_t *value, const char *string);
 
-/* LogRewriteTicks -- the earliest moment of a process's clock that is no earlier than a time (ns); at least 16
- * LogRewriteFine -- and its `fine` */
+/* LogRewriteTicks -- the earliest moment of a process's clock that is no earlier than a time (ns); at least 16 */
 extern uint64_t LogRewriteTicks(LogRewrite rewrite, LogProcess process, uint64_t time);
-extern uint64_t LogRewriteFine(LogRewrite rewrite, LogProcess process, uint64_t ticks);
 
-/* LogRewriteEnd -- write what is left, and headers; ResOK, or ResIO or ResMEMORY with errno set */
-extern Res LogRewriteEnd(LogRewrite rewrite);
+/* LogRewriteEnd -- write what is left, and headers; the output is then flushed by its owner */
+extern void LogRewriteEnd(LogRewrite rewrite);
 extern void LogRewriteDestroy(LogRewrite rewrite);
 
 #endif /* EXPORT_REWRITE_H */

@@ -1,4 +1,4 @@
-/* rewritehead.c -- a log that is written again: where its bytes go, and its header blocks
+/* rewritehead.c -- a log that is written again: its header blocks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,53 +10,18 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/aver.h"
 #include "export/headertext.h"
 #include "log/copies.h"
-#include "log/logfile.h"
 
-/* ---- Bytes ---- */
-
-void RewriteOutFail(RewriteOut out, Res res)
-{
-  if (out->failed == ResOK) {
-    out->failed = res;
-    out->reason = errno;
-  }
-}
-
-void RewriteOutFlush(RewriteOut out)
-{
-  if (out->failed == ResOK && FileWriteAll(out->fd, out->bytes, out->pending) != ResOK)
-    RewriteOutFail(out, ResIO);
-  out->pending = 0;
-}
-
-void RewriteOutBytes(RewriteOut out, const void *bytes, Size size)
-{
-  const unsigned char *from = bytes;
-
-  out->written += size;
-  while (size > 0) {
-    Size n = RewriteOutSIZE - out->pending < size ? RewriteOutSIZE - out->pending : size;
-    memcpy(out->bytes + out->pending, from, n);
-    out->pending += n;
-    from += n;
-    size -= n;
-    if (out->pending == RewriteOutSIZE)
-      RewriteOutFlush(out);
-  }
-}
-
-/* ---- Header blocks ---- */
-
-/* More than a header block may have, so that one that is too long is told as that: 64 arguments, quoted, and a
+/* More than a header block may have, so that HeaderEnd finds one that is too long: 64 arguments, quoted, and a
  * registry. */
 enum {
   headROOM = 256 * 1024 + 2 * HeaderMAX,
   headSTREAMS = 8192 /* of a closing header block: whatever the numbers are, they fit */
 };
 
-Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out)
+Res RewriteHeadsInit(RewriteHeads heads, Table table, Output out)
 {
   heads->table = table;
   heads->out = out;
@@ -69,7 +34,22 @@ Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out)
   heads->room = malloc(headROOM);
   if (heads->head == NULL || heads->types == NULL || heads->header == NULL || heads->room == NULL)
     return ResMEMORY;
+  AVER(RewriteHeadsCheck(heads));
   return ResOK;
+}
+
+Bool RewriteHeadsCheck(RewriteHeads heads)
+{
+  uint64_t written = OutputWritten(heads->out);
+  Index i;
+
+  for (i = 0; i < heads->table->processes; ++i)
+    if (heads->head[i].since > (heads->head[i].headed ? written : 0))
+      return FALSE;
+  for (i = 0; i < heads->table->types.count; ++i)
+    if (heads->types[i].since > written)
+      return FALSE;
+  return heads->salt != 0;
 }
 
 void RewriteHeadsFinish(RewriteHeads heads)
@@ -109,17 +89,17 @@ uint64_t RewriteHeadsIdentity(RewriteHeads heads, LogProcess process)
 static void headClock(Header header, const ClockStruct *clock)
 {
   header->frequency = clock->frequency; /* which may be another process's */
-  if (!clock->synced)
+  if (!clock->sync.known)
     return;
   header->syncs = 1;
-  header->sync[0] = clock->early;
-  if (clock->fitTo.ticks > clock->early.ticks) {
+  header->sync[0] = clock->sync.early;
+  if (clock->fitTo.ticks > clock->sync.early.ticks) {
     header->syncs = 2;
     header->sync[1] = clock->fitTo;
   }
 }
 
-/* headText -- a header block; *nameReturn is what its registry's lines, if it has them, are called */
+/* headText -- the text of a header block; *nameReturn is the name of its registry's lines, if it has them */
 static Res headText(RegistryName nameReturn, Text text, Header header, Registry registry)
 {
   const char *lines, *types;
@@ -148,8 +128,8 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   header->identity = RewriteHeadsIdentity(heads, &process->public);
   header->forked.identity = headIdentity(heads, header->forked.identity);
   header->widths.swapped = FALSE; /* the events are brought into our order */
-  header->region[0] = '\0'; /* what it held is in this log, if it was wanted */
-  header->recording = 0; /* nothing of it is anywhere else */
+  header->region[0] = '\0'; /* its blocks are in this log, as far as they are wanted */
+  header->recording = 0; /* no block of it is in another log */
   header->begun = 0;     /* streams are numbered anew */
   header->alone = 0;
   header->lacks = 0;
@@ -177,33 +157,36 @@ static Header headHeader(RewriteHeads heads, Process process, RegistryNameStruct
   return header;
 }
 
+/* headPut -- write the header block in heads->room, which may have turned out too long */
+static void headPut(RewriteHeads heads, Text text, Res res)
+{
+  if (res == ResOK)
+    OutputBytes(heads->out, text->base, TextLength(text));
+  else
+    OutputFail(heads->out, EFBIG);
+}
+
 void RewriteHeadsWrite(RewriteHeads heads, Process process)
 {
-  RewriteOut out = heads->out;
   RewriteHead head = &heads->head[process->public.number];
   RewriteTypes types = &heads->types[process->types->number];
-  Bool whole = types->name.length == 0 || out->written - types->since > RewriteHeadEACH;
+  Bool whole = types->name.length == 0 || OutputWritten(heads->out) - types->since > RewriteHeadEACH;
   Header header = headHeader(heads, process, whole ? (RegistryNameStruct){0} : types->name);
   TextStruct text;
 
   TextInit(&text, heads->room, headROOM);
-  if (headText(&types->name, &text, header, process->public.registry) != ResOK) {
-    errno = EFBIG;
-    RewriteOutFail(out, ResLIMIT);
-  } else {
-    RewriteOutBytes(out, heads->room, TextLength(&text));
-  }
+  headPut(heads, &text, headText(&types->name, &text, header, process->public.registry));
   head->headed = TRUE;
-  head->since = out->written;
+  head->since = OutputWritten(heads->out);
   if (whole)
-    types->since = out->written;
+    types->since = head->since;
 }
 
 void RewriteHeadsBefore(RewriteHeads heads, Process process)
 {
   RewriteHead head = &heads->head[process->public.number];
 
-  if (!head->headed || heads->out->written - head->since > RewriteHeadEACH)
+  if (!head->headed || OutputWritten(heads->out) - head->since > RewriteHeadEACH)
     RewriteHeadsWrite(heads, process);
 }
 
@@ -213,6 +196,7 @@ void RewriteHeadsEnd(RewriteHeads heads)
   Bool none = TRUE;
   Index i;
 
+  AVER(RewriteHeadsCheck(heads));
   for (i = 0; i < table->types.count; ++i)
     heads->types[i].name.length = 0;
   for (i = 0; i < table->processes; ++i)
@@ -232,6 +216,7 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
   RewriteHead its = &heads->head[process->public.number];
   Index i = 0;
 
+  AVER(its->headed);
   do {
     Header header = headHeader(heads, process, registry);
     Index end = n - i < headSTREAMS ? n : i + headSTREAMS;
@@ -250,11 +235,6 @@ void RewriteHeadsClose(RewriteHeads heads, Process process, HeaderStream stream,
     HeaderBegin(&text, header);
     for (; i < end; ++i)
       HeaderStreamWrite(&text, &stream[i]);
-    if (HeaderEnd(&text) != ResOK) {
-      errno = EFBIG;
-      RewriteOutFail(heads->out, ResLIMIT);
-      return;
-    }
-    RewriteOutBytes(heads->out, heads->room, TextLength(&text));
-  } while (i < n);
+    headPut(heads, &text, HeaderEnd(&text));
+  } while (i < n && heads->out->failed == 0);
 }

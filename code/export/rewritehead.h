@@ -1,40 +1,23 @@
-/* rewritehead.h -- a log that is written again: where its bytes go, and its header blocks
+/* rewritehead.h -- a log that is written again: its header blocks
  *
  * A process's header comes before its first block, again every few MiB, and at the end.  The lines of a registry, most
  * of a header's bytes, stand in the first one that needs them, again every few MiB, and in one at the end; the other
  * headers name it.  The one at the end says how many blocks there should be.  So each thing stands there twice at
  * least, and whichever is damaged another serves.
  *
- * Design: design/log.md .rewrite.head      Tests: test/log/headtest.c, test/log/logwhotest.c
+ * Always true (RewriteHeadsCheck): the salt is not 0; headers and lines of registries stand within what was written; a
+ * process without a header has no place for one.
+ *
+ * Design: design/log.md .rewrite.head      Tests: test/log/headtest.c, test/log/logwhotest.c,
+ * test/export/exportchecktest.c
  */
 #ifndef EXPORT_REWRITEHEAD_H
 #define EXPORT_REWRITEHEAD_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/types.h"
+#include "export/output.h"
 #include "log/table.h"
-
-/* ---- Bytes, and the first thing that failed ---- */
-
-enum { RewriteOutSIZE = 256 * 1024 }; /* bytes that are written at a time */
-
-typedef struct RewriteOutStruct {
-  int fd;                     /* the caller's */
-  Res failed;                 /* what the first failure was, */
-  int reason;                 /* and its errno */
-  uint64_t written;           /* bytes, those that wait included */
-  Size pending;               /* bytes in `bytes` */
-  unsigned char bytes[RewriteOutSIZE];
-} RewriteOutStruct, *RewriteOut;
-
-/* RewriteOutFail -- note a failure, and errno; of several the first counts
- * RewriteOutBytes, RewriteOutFlush -- write; write what waits.  Nothing more is written once something failed. */
-extern void RewriteOutFail(RewriteOut out, Res res);
-extern void RewriteOutBytes(RewriteOut out, const void *bytes, Size size);
-extern void RewriteOutFlush(RewriteOut out);
-
-/* ---- Header blocks ---- */
 
 enum { RewriteHeadEACH = 4 << 20 }; /* bytes between two headers of a process, and two copies of a registry */
 
@@ -54,7 +37,7 @@ typedef struct RewriteTypesStruct {
 
 typedef struct RewriteHeadsStruct {
   Table table;
-  RewriteOut out;
+  Output out;              /* not owned; nothing but this log is written to it */
   uint64_t salt;           /* makes identities new, and is the copy's */
   uint64_t processes;      /* that have a header in the log, besides collectors: known at the end */
   Bool later, earlier;     /* the new log begins later, or ends earlier: which kinds were off before, or then, is
@@ -67,8 +50,10 @@ typedef struct RewriteHeadsStruct {
 } RewriteHeadsStruct, *RewriteHeads;
 
 /* RewriteHeadsInit -- ResMEMORY, and finish it all the same */
-extern Res RewriteHeadsInit(RewriteHeads heads, Table table, RewriteOut out);
+extern Res RewriteHeadsInit(RewriteHeads heads, Table table, Output out);
 extern void RewriteHeadsFinish(RewriteHeads heads);
+
+extern Bool RewriteHeadsCheck(RewriteHeads heads);
 
 /* RewriteHeadsIdentity -- which identity a process has in the new log */
 extern uint64_t RewriteHeadsIdentity(RewriteHeads heads, LogProcess process);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
+#include "base/grow.h"
 #include "log/processname.h"
 
 /* What event types tell, and nothing else if it is ...ONLY; the name is the last parameter. */
@@ -24,12 +26,10 @@ static const TypeCacheKnownStruct threadsKnown[] = {
 
 Bool ThreadsWants(EventType type)
 {
-  Index i;
+  TypeCacheTellStruct tell;
 
-  for (i = 0; i < ARRAY_LENGTH(threadsKnown); ++i)
-    if (TypeCacheNamed(type, threadsKnown[i].type))
-      return TRUE;
-  return FALSE;
+  TypeCacheMatch(&tell, type, threadsKnown, ARRAY_LENGTH(threadsKnown));
+  return tell.tells != TypeCacheNOTHING;
 }
 
 /* threadsProcess -- one more process */
@@ -75,7 +75,38 @@ Res ThreadsInit(Threads who, Log log)
     ThreadsFinish(who);
     return ResMEMORY;
   }
+  AVER(ThreadsCheck(who));
   return ResOK;
+}
+
+static Bool threadsProcessCheck(Threads who, ThreadsProcess process)
+{
+  ThreadsProcess older;
+
+  for (older = process->bucket; older != NULL; older = older->bucket)
+    if (older->id == process->id)
+      return FALSE;
+  return process->log == NULL ||
+         (process->log->number < who->count && who->process[process->log->number] == process);
+}
+
+Bool ThreadsCheck(Threads who)
+{
+  ThreadsProcess process;
+  ThreadsThread thread;
+  uint32_t others = 0;
+  Index i;
+
+  for (process = who->first; process != NULL; process = process->next)
+    if (!threadsProcessCheck(who, process) ||
+        process->id != (process->id < ThreadsOTHER ? process->pid : ThreadsOTHER + others++))
+      return FALSE;
+  for (i = 0; i < who->threads; ++i) {
+    thread = who->thread[i];
+    if (thread->ordinal != (thread->next == NULL ? 1 : thread->next->ordinal + 1))
+      return FALSE;
+  }
+  return others == who->others && who->threads == who->threadKeys.count;
 }
 
 void ThreadsFinish(Threads who)
@@ -83,13 +114,12 @@ void ThreadsFinish(Threads who)
   while (who->first != NULL) {
     ThreadsProcess process = who->first;
     who->first = process->next;
-    while (process->threads != NULL) {
-      ThreadsThread thread = process->threads;
-      process->threads = thread->next;
-      free(thread);
-    }
     free(process);
   }
+  while (who->threads > 0)
+    free(who->thread[--who->threads]);
+  free(who->thread);
+  StringsFinish(&who->threadKeys);
   free(who->process);
   TypeCacheFinish(&who->plans);
   StringsFinish(&who->strings);
@@ -108,36 +138,24 @@ ThreadsProcess ThreadsPid(Threads who, uint32_t pid)
   return found != NULL ? found : threadsProcess(who, NULL, pid);
 }
 
-static ThreadsThread *threadsBucket(Threads who, ThreadsProcess process, uint32_t tid)
-{
-  return &who->thread[(((uint64_t)process->id << 32 | tid) * 0x9e3779b97f4a7c15u >> 32) % ThreadsBUCKETS];
-}
-
-ThreadsThread ThreadsLook(Threads who, ThreadsProcess process, uint32_t tid)
-{
-  ThreadsThread thread = *threadsBucket(who, process, tid);
-
-  while (thread != NULL && (thread->process != process || thread->tid != tid))
-    thread = thread->bucket;
-  return thread;
-}
-
+/* threadsThread -- the thread with this number in a process, made if there is none; NULL: no memory */
 static ThreadsThread threadsThread(Threads who, ThreadsProcess process, uint32_t tid)
 {
-  ThreadsThread *bucket = threadsBucket(who, process, tid), thread = calloc(1, sizeof *thread);
+  uint32_t key[] = {process->id, tid}, number = StringsAdd(&who->threadKeys, (const char *)key, sizeof key);
+  ThreadsThread thread = NULL;
 
+  if (number != 0 && number <= who->threads)
+    return who->thread[number - 1];
+  if (number != 0 && Grow(&who->thread, &who->threadCapacity, who->threads, sizeof thread))
+    thread = malloc(sizeof *thread);
   if (thread == NULL) {
     who->failed = TRUE;
     return NULL;
   }
-  thread->process = process;
-  thread->tid = tid;
-  thread->ordinal = process->threads == NULL ? 1 : process->threads->ordinal + 1;
-  thread->fresh = TRUE;
-  thread->next = process->threads;
+  *thread = (ThreadsThreadStruct){.process = process, .tid = tid, .fresh = TRUE, .next = process->threads,
+                                  .ordinal = process->threads == NULL ? 1 : process->threads->ordinal + 1};
   process->threads = thread;
-  thread->bucket = *bucket;
-  *bucket = thread;
+  who->thread[who->threads++] = thread;
   return thread;
 }
 
@@ -151,6 +169,16 @@ const char *ThreadsThreadName(Threads who, ThreadsThread thread, Size *lengthRet
   return name;
 }
 
+ThreadsThread ThreadsCollections(Threads who, ThreadsProcess process)
+{
+  static const char name[] = "collections";
+  ThreadsThread thread = threadsThread(who, process, ThreadsCOLLECTIONS);
+
+  if (thread != NULL && thread->name == 0)
+    thread->name = StringsAdd(&who->strings, name, sizeof name - 1);
+  return thread;
+}
+
 ThreadsThread ThreadsNew(Threads who, LogEvent event)
 {
   ThreadsProcess process = event->process->number < who->count ? who->process[event->process->number] : NULL;
@@ -159,9 +187,7 @@ ThreadsThread ThreadsNew(Threads who, LogEvent event)
   if (process == NULL)
     return NULL;
   process->met = TRUE;
-  thread = ThreadsLook(who, process, event->thread);
-  if (thread == NULL)
-    thread = threadsThread(who, process, event->thread);
+  thread = threadsThread(who, process, event->thread);
   who->recent[event->thread % ThreadsRECENT] = thread;
   return thread;
 }
@@ -178,9 +204,7 @@ static void threadsNamed(Threads who, TypeCacheTell plan, LogEvent event, Thread
   if (tid == event->thread && process->log == event->process) {
     thread = ThreadsOf(who, event);
   } else if (tid != 0) {
-    thread = ThreadsLook(who, process, tid);
-    if (thread == NULL)
-      thread = threadsThread(who, process, tid);
+    thread = threadsThread(who, process, tid);
   } else {
     for (thread = handle != 0 ? process->threads : NULL; thread != NULL && thread->handle != handle;
          thread = thread->next)

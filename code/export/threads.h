@@ -1,13 +1,17 @@
-/* threads.h -- the processes and threads of a log: which are met, what they are called, and numbers that tell them apart
+/* threads.h -- the processes and threads that a picture shows: their names, and numbers that are unique in it
  *
- * The system gives the numbers of processes out again, and logs of several machines may share them; viewers know a
- * process by nothing else.  So one that comes second with a number gets another, above all that a system gives.  A
- * thread's number, though, is a thread: the destructors of one that has ended are still it, though for the writer they
- * are not.
+ * For the formats chrome, paje and folded.
  *
- * Always true: no two processes of a Who have the same `id`; no two threads of a process the same `tid`.
+ * The system gives process numbers out again, and logs of several machines may share them, but viewers know a process
+ * by its number alone.  So the second process with a number gets another one, above all that a system gives.  Threads
+ * are known by the system's number: what the destructors of a thread emit belongs to it, though it has another serial
+ * number then.
  *
- * Design: design/view.md .drawn.who      Tests: test/export/drawn.t
+ * Always true (ThreadsCheck): a process of the log is in `process` by its number; no two processes have the same `id`,
+ * which is the `pid`, or at least ThreadsOTHER, and those rise; each key of a thread has a thread; ordinals in a
+ * process count from 1.
+ *
+ * Design: design/view.md .drawn.who      Tests: test/export/drawn.t, test/export/exportchecktest.c
  */
 #ifndef EXPORT_THREADS_H
 #define EXPORT_THREADS_H
@@ -15,17 +19,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "log/log.h"
-#include "request/strings.h"
+#include "request/stringtable.h"
 #include "request/typecache.h"
 
-enum { ThreadsBUCKETS = 4096, ThreadsRECENT = 64, ThreadsOTHER = 1 << 30 };
+enum { ThreadsBUCKETS = 4096, ThreadsRECENT = 64, ThreadsOTHER = 1 << 30,
+       ThreadsCOLLECTIONS = 1 << 22 /* no thread has this number (the system's PID_MAX_LIMIT) */ };
 
 typedef struct ThreadsProcessStruct {
-  LogProcess log;   /* NULL: known only by what others tell of it */
+  LogProcess log;   /* NULL: known only from events of other processes */
   uint32_t pid;     /* the system's number, */
   uint32_t leader;  /* and that of its first thread */
   uint32_t id;
-  Bool met;         /* an event of it, or one that tells of it, has come */
+  Bool met;         /* an event of it, or one about it, has come */
   uint32_t name;    /* in `strings` */
   void *client;     /* the client's own; NULL at first */
   struct ThreadsThreadStruct *threads; /* the newest first */
@@ -41,8 +46,7 @@ typedef struct ThreadsThreadStruct {
   Bool fresh;       /* it is new, or has another name, since the client set this to FALSE */
   uint64_t handle;  /* as ThreadStart and ThreadName have it */
   void *client;     /* the client's own; NULL at first */
-  struct ThreadsThreadStruct *next;   /* in its process */
-  struct ThreadsThreadStruct *bucket; /* of equal hash */
+  struct ThreadsThreadStruct *next; /* in its process */
 } ThreadsThreadStruct, *ThreadsThread;
 
 typedef struct ThreadsStruct {
@@ -54,30 +58,36 @@ typedef struct ThreadsStruct {
   uint32_t others;        /* numbers above ThreadsOTHER that are given out */
   Bool failed;            /* there was no memory */
   ThreadsProcess numbered[ThreadsBUCKETS]; /* by pid */
-  ThreadsThread thread[ThreadsBUCKETS];
+  StringsStruct threadKeys;  /* the process and number of each thread, */
+  ThreadsThread *thread;     /* and by its number - 1 the thread */
+  Count threads, threadCapacity;
   ThreadsThread recent[ThreadsRECENT];
 } ThreadsStruct, *Threads;
 
-/* ThreadsInit -- the processes that the log knows, none of them met.  ResMEMORY.  ThreadsFinish gives the memory back. */
+/* ThreadsInit -- the processes of the log, none of them met.  ResMEMORY.  ThreadsFinish gives the memory back. */
 extern Res ThreadsInit(Threads who, Log log);
 extern void ThreadsFinish(Threads who);
 
-/* ThreadsWants -- may an event of this type say what something is called? */
+/* ThreadsCheck -- not once `failed` */
+extern Bool ThreadsCheck(Threads who);
+
+/* ThreadsWants -- do events of this type name a thread or a process? */
 extern Bool ThreadsWants(EventType type);
 
-/* ThreadsTell -- learn from an event what threads and processes are called.  TRUE: that is all that it says.
+/* ThreadsTell -- learn the names of threads and processes from an event.  TRUE: it says nothing else.
  * An event of a collector may be about a process in which the log has no events. */
 extern Bool ThreadsTell(Threads who, LogEvent event);
 
-/* ThreadsPid -- the process with this number that is there now: the last one met, or else the first; made if there is
+/* ThreadsPid -- the process that has this number now: the one that was met last, or else the first; made if there is
  * none; NULL: no memory */
 extern ThreadsProcess ThreadsPid(Threads who, uint32_t pid);
 
-/* ThreadsLook -- the thread with this number in a process, or NULL */
-extern ThreadsThread ThreadsLook(Threads who, ThreadsProcess process, uint32_t tid);
-
-/* ThreadsThreadName -- what a thread is called; "main" or "thread" if nothing says it */
+/* ThreadsThreadName -- the name of a thread; "main" or "thread" if no event says it */
 extern const char *ThreadsThreadName(Threads who, ThreadsThread thread, Size *lengthReturn);
+
+/* ThreadsCollections -- what stands for the collections of a process's pools, which no thread does alone: a thread
+ * that is called so; NULL: no memory */
+extern ThreadsThread ThreadsCollections(Threads who, ThreadsProcess process);
 
 /* ThreadsNew -- ThreadsOf's slow part */
 extern ThreadsThread ThreadsNew(Threads who, LogEvent event);

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "base/grow.h"
-#include "base/text.h"
-#include "heap/managerstate.h"
+#include "heap/heapat.h"
+#include "log/typenames.h"
 
 /* ---- Before the picture: what lives then, and what things are called ----
  *
@@ -46,27 +47,7 @@ static Bool beforeName(LogRequest request, LogEvent event)
   return builder->failed;
 }
 
-/* beforeKinds -- the kinds that have a type which names something */
-static uint32_t beforeKinds(Log log)
-{
-  uint32_t kinds = 0;
-  Index i, t;
-
-  for (i = 0; i < LogProcesses(log); ++i) {
-    Registry registry = LogProcessAt(log, i)->registry;
-    for (t = 0; t < registry->count; ++t)
-      if (registry->types[t].kind < 32 && ThreadsWants(&registry->types[t]))
-        kinds |= (uint32_t)1 << registry->types[t].kind;
-  }
-  return kinds;
-}
-
 /* The heap */
-
-static Bool beforeObjects(void *data, LogProcess process, EventType type)
-{
-  return HeapWants(type) && LogRequestChooses(data, process, type);
-}
 
 static Bool beforeObject(LogRequest request, LogEvent event)
 {
@@ -77,32 +58,22 @@ static Bool beforeObject(LogRequest request, LogEvent event)
 }
 
 /* beforeRead -- one pass: names from the beginning on, the heap from a position on */
-static Res beforeRead(TrackBuilder builder, LogRequest drawn, const LogPositionStruct *from, const LogPositionStruct *to)
+static Res beforeRead(TrackBuilder builder, LogRequest drawn, const LogPositionStruct *from,
+                      const LogPositionStruct *to)
 {
   LogRequestStruct names = LogRequestALL, objects = LogRequestALL;
-  PawService service;
-  Res res = PawServiceCreate(&service, builder->log, 0);
+  LogRequest both[] = {&names, &objects};
 
-  if (res != ResOK)
-    return res;
   names.data = objects.data = builder;
   names.end = objects.end = to;
   names.choose = beforeNames;
-  names.kinds = beforeKinds(builder->log);
   names.event = beforeName;
   objects.start = from;
-  objects.choose = beforeObjects;
-  objects.chooseData = drawn;
+  HeapChoose(&objects, drawn);
   objects.accept = drawn->accept;
   objects.acceptData = drawn->acceptData;
   objects.event = beforeObject;
-  res = PawServiceFile(service, &names);
-  if (res == ResOK)
-    res = PawServiceFile(service, &objects);
-  if (res == ResOK)
-    res = PawServiceRun(service, NULL, NULL);
-  PawServiceDestroy(service);
-  return res;
+  return LogServe(builder->log, both, ARRAY_LENGTH(both));
 }
 
 static Res trackBefore(TrackBuilder builder, LogRequest drawn)
@@ -112,7 +83,7 @@ static Res trackBefore(TrackBuilder builder, LogRequest drawn)
 
   builder->before = TRUE;
   PawPositionOfTime(&to, builder->log, drawn->from);
-  res = ManagerStateRestore(&from, builder->heap, builder->log, drawn, &to);
+  res = HeapAtRestore(&from, builder->heap, builder->log, drawn, &to);
   if (res == ResOK)
     res = beforeRead(builder, drawn, &from, &to);
   HeapCatchUp(builder->heap);
@@ -123,137 +94,11 @@ static Res trackBefore(TrackBuilder builder, LogRequest drawn)
   return res == ResOK && builder->failed ? ResMEMORY : res;
 }
 
-/* ---- What an event type is in a picture, by its name and the names of its parameters ---- */
-
-/* Types that come in pairs, and what is added to their stem for the name of the slice. */
-static const struct {
-  const char *begin, *end, *shown;
-  Bool own; /* a thread ends its own only, and some ends have no beginning: who need not wait does not begin to */
-} trackPairs[] = {
-  {"Begin", "End", "", FALSE}, {"Start", "End", "", FALSE}, {"Request", "Acquire", " wait", TRUE},
-  {"Reach", "Resume", " wait", TRUE},
-};
-
-/* trackEnds -- does the name end so, with a stem before it, whose length is returned? */
-static Bool trackEnds(const char *name, Size length, const char *suffix, Size *stemReturn)
-{
-  Size more = strlen(suffix);
-
-  if (length <= more || memcmp(name + length - more, suffix, more) != 0)
-    return FALSE;
-  *stemReturn = length - more;
-  return TRUE;
-}
-
-/* trackFind -- the type whose name is the stem and the suffix; or NULL */
-static EventType trackFind(Registry registry, const char *stem, Size length, const char *suffix)
-{
-  Index i;
-
-  for (i = 0; i < registry->count; ++i) {
-    EventType type = &registry->types[i];
-    Size plain = HeapPlain(type), other;
-    if (plain == length + strlen(suffix) && trackEnds(type->name, plain, suffix, &other) &&
-        memcmp(type->name, stem, length) == 0)
-      return type;
-  }
-  return NULL;
-}
-
-/* trackSalts -- which parameters both types of a pair have, and what tells them apart */
-static void trackSalts(TrackPlan plan, EventType type, EventType other)
-{
-  Index i, j, k;
-
-  for (i = 0; i < type->params; ++i) {
-    uint64_t salt = type->paramLength[i];
-    for (j = 0; j < other->params; ++j) {
-      if (type->letter[i] == other->letter[j] && strchr("PAWU", type->letter[i]) != NULL &&
-          type->paramLength[i] == other->paramLength[j] &&
-          memcmp(type->param[i], other->param[j], type->paramLength[i]) == 0)
-        break;
-    }
-    for (k = 0; j < other->params && k < type->paramLength[i]; ++k)
-      salt = (salt ^ (unsigned char)type->param[i][k]) * 0x9e3779b97f4a7c15u;
-    plan->salt[i] = j < other->params ? salt | 1 : 0;
-  }
-}
-
-/* trackPair -- if the type is one of a pair, name the slice and say which */
-static void trackPair(TrackBuilder builder, TrackPlan plan, EventType type, Registry registry)
-{
-  Size plain = HeapPlain(type), stem;
-  char name[512];
-  TextStruct text;
-  EventType other = NULL;
-  Index i;
-
-  for (i = 0; i < ARRAY_LENGTH(trackPairs); ++i) {
-    if (trackEnds(type->name, plain, trackPairs[i].begin, &stem) &&
-        (other = trackFind(registry, type->name, stem, trackPairs[i].end)) != NULL)
-      plan->role = TrackRoleBEGIN;
-    else if (trackEnds(type->name, plain, trackPairs[i].end, &stem) &&
-             (other = trackFind(registry, type->name, stem, trackPairs[i].begin)) != NULL)
-      plan->role = TrackRoleEND;
-    else
-      continue;
-    if (!trackPairs[i].own)
-      trackSalts(plan, type, other);
-    TextInit(&text, name, sizeof name);
-    TextBytes(&text, type->name, stem);
-    TextString(&text, trackPairs[i].shown);
-    plan->name = StringsAdd(&builder->who.strings, name, TextLength(&text));
-    return;
-  }
-}
-
-/* trackValues -- types that say values, and strings */
-static void trackValues(TrackBuilder builder, TrackPlan plan, EventType type)
-{
-  Size stem;
-  int id, string;
-
-  if (trackEnds(type->name, type->nameLength, "Sample", &stem)) {
-    plan->role = TrackRoleSAMPLE;
-    plan->name = StringsAdd(&builder->who.strings, type->name, stem);
-    plan->param = TypeCacheParam(type, "pid", "UW");
-    plan->other = TypeCacheParam(type, "task", "UW");
-  } else if (InternsTells(&id, &string, type)) {
-    plan->role = TrackRoleINTERN;
-    plan->param = id;
-    plan->other = string;
-  } else if (type->nameLength > 4 && memcmp(type->name, "User", 4) == 0 && TypeCacheParam(type, "id", "UW") >= 0) {
-    plan->role = TrackRoleUSER;
-    plan->param = TypeCacheParam(type, "id", "UW");
-    plan->other = TypeCacheParam(type, "value", "UWD");
-  }
-}
-
-static void trackPlanMake(TrackBuilder builder, TrackPlan plan, LogEvent event)
-{
-  EventType type = event->type;
-  HeapPlanStruct heap;
-
-  plan->heap = HeapPlanMake(&heap, type, event->process->header.widths.swapped);
-  plan->name = StringsAdd(&builder->who.strings, type->name, type->nameLength);
-  plan->role = TrackRoleMARK;
-  plan->param = plan->other = -1;
-  if (heap.does == HeapDoesFREE || heap.does == HeapDoesLIVE) {
-    plan->role = TrackRoleQUIET;
-  } else if (heap.does == HeapDoesALLOC || heap.does == HeapDoesZERO || heap.does == HeapDoesALIGNED) {
-    plan->role = TrackRoleALLOC;
-    plan->param = heap.param[HeapParamSIZE];
-  } else {
-    trackPair(builder, plan, type, event->process->registry);
-    if (plan->role == TrackRoleMARK)
-      trackValues(builder, plan, type);
-  }
-}
-
 /* ---- What happens in a lane: marks, and slices that nest ----
  *
- * Of slices that begin thick and fast only some are drawn.  One that is not, though, and lasts longer than that, is
- * what somebody looks for: its lane waits, and the slice is drawn from when it is due, if it is still open. */
+ * Of slices that begin in quick succession only some are drawn.  One that was left out but lasts longer than the time
+ * of thinning is drawn after all, because long waits are what users look for: its lane waits, and if the slice is still
+ * open when that is due, it is drawn from then on. */
 
 /* trackSkip -- has the lane had one of these so lately that another is not drawn? */
 static Bool trackSkip(TrackBuilder builder, TrackLane lane, uint32_t name)
@@ -283,19 +128,17 @@ static Bool trackSkip(TrackBuilder builder, TrackLane lane, uint32_t name)
 void TrackMark(TrackBuilder builder, TrackLane lane, uint32_t name, LogEvent event)
 {
   if (!trackSkip(builder, lane, name))
-    builder->pen->mark(builder, lane->thread, name, event, builder->now);
+    builder->sink->mark(builder, lane->thread, name, event, builder->now);
 }
 
-static void trackWait(TrackBuilder builder, TrackLane lane, uint64_t time)
+void TrackWaitFor(TrackQueue queue, TrackWait wait, uint64_t due)
 {
-  lane->due = time + builder->thin;
-  lane->waiting = TRUE;
-  lane->later = NULL;
-  if (builder->firstLane == NULL)
-    builder->firstLane = lane;
-  else
-    builder->lastLane->later = lane;
-  builder->lastLane = lane;
+  AVER(!wait->waiting);
+  wait->due = due;
+  wait->waiting = TRUE;
+  wait->later = NULL;
+  *(queue->first == NULL ? &queue->first : &queue->last->later) = wait;
+  queue->last = wait;
 }
 
 /* trackKey -- what a beginning says, and an end that belongs to it */
@@ -325,20 +168,22 @@ static void trackBegin(TrackBuilder builder, TrackLane lane, TrackPlan plan, Log
   slice->start = builder->now;
   slice->drawn = !trackSkip(builder, lane, plan->name);
   if (slice->drawn)
-    builder->pen->begin(builder, lane->thread, plan->name, event, builder->now);
-  else if (!lane->waiting)
-    trackWait(builder, lane, builder->now);
+    builder->sink->begin(builder, lane->thread, plan->name, event, builder->now);
+  else if (!lane->wait.waiting)
+    TrackWaitFor(&builder->laneQueue, &lane->wait, builder->now + builder->thin);
 }
 
-/* trackPop -- the innermost slice of the lane ends */
-static void trackPop(TrackBuilder builder, TrackLane lane)
+/* trackPop -- the innermost slice of the lane ends, by `event` or, if that is NULL, with what is around it */
+static void trackPop(TrackBuilder builder, TrackLane lane, LogEvent event)
 {
   TrackProcess process = lane->thread->process->client;
-  TrackSlice slice = &lane->slice[--lane->depth];
+  TrackSlice slice = &lane->slice[lane->depth - 1];
 
+  AVER(lane->depth > 0 && process->open > 0);
+  --lane->depth;
   --process->open;
   if (slice->drawn)
-    builder->pen->end(builder, lane->thread, slice->name, builder->now);
+    builder->sink->end(builder, lane->thread, slice->name, event, builder->now);
 }
 
 /* trackOpen -- how deep a slice of this name is in the lane, of this key unless that is 0; 0: there is none */
@@ -351,13 +196,14 @@ static unsigned trackOpen(TrackLane lane, uint32_t name, uint64_t key)
   return depth;
 }
 
-/* trackEnd -- what is inside it ends with it.  What one thread has begun another may end, if they say the same of it. */
+/* trackEnd -- end a slice, and those inside it.  Another thread may have begun it, if both events have equal parameters
+ * in common. */
 static void trackEnd(TrackBuilder builder, TrackLane lane, TrackPlan plan, LogEvent event)
 {
   TrackProcess process = lane->thread->process->client;
   ThreadsThread thread = lane->thread->process->threads;
-  unsigned depth = trackOpen(lane, plan->name, 0);
-  uint64_t key = 0;
+  uint64_t key = plan->collection ? trackKey(plan, event) : 0; /* those of several pools have one lane */
+  unsigned depth = trackOpen(lane, plan->name, key);
 
   if (depth == 0 && process->open > 0)
     key = trackKey(plan, event);
@@ -366,7 +212,7 @@ static void trackEnd(TrackBuilder builder, TrackLane lane, TrackPlan plan, LogEv
     depth = lane == NULL ? 0 : trackOpen(lane, plan->name, key);
   }
   while (depth > 0 && lane->depth >= depth)
-    trackPop(builder, lane);
+    trackPop(builder, lane, lane->depth == depth ? event : NULL);
 }
 
 static void trackEndAll(TrackBuilder builder)
@@ -375,18 +221,17 @@ static void trackEndAll(TrackBuilder builder)
 
   for (lane = builder->lanes; lane != NULL; lane = lane->next) {
     while (lane->depth > 0)
-      trackPop(builder, lane);
+      trackPop(builder, lane, NULL);
   }
 }
 
-static void trackLaneDue(TrackBuilder builder, Bool last)
+static void trackLaneDue(TrackBuilder builder, TrackWait wait, Bool last)
 {
-  TrackLane lane = builder->firstLane;
+  TrackLane lane = (TrackLane)wait;
   Bool again = FALSE;
   unsigned i;
 
-  builder->firstLane = lane->later;
-  lane->waiting = FALSE;
+  wait->waiting = FALSE;
   for (i = 0; i < lane->depth && !last; ++i) {
     TrackSlice slice = &lane->slice[i];
     unsigned inner = i + 1;
@@ -396,15 +241,15 @@ static void trackLaneDue(TrackBuilder builder, Bool last)
       ++inner;
     if (inner < lane->depth)
       continue; /* drawn now it would begin inside of what is inside of it */
-    if (lane->due - slice->start < builder->thin) {
+    if (wait->due - slice->start < builder->thin) {
       again = TRUE;
       break;
     }
     slice->drawn = TRUE;
-    builder->pen->begin(builder, lane->thread, slice->name, NULL, lane->due);
+    builder->sink->begin(builder, lane->thread, slice->name, NULL, wait->due);
   }
   if (again)
-    trackWait(builder, lane, lane->due);
+    TrackWaitFor(&builder->laneQueue, wait, wait->due + builder->thin);
 }
 
 /* ---- Events taken in ---- */
@@ -424,33 +269,68 @@ static uint64_t trackThin(uint64_t thin, Log log)
   return thin > trackFINEST ? thin : trackFINEST;
 }
 
-Res TrackCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
-                const TrackSinkStruct *pen)
+Res TrackCreate(Writer *writerReturn, const WriterClassStruct *class, const WriterOptionsStruct *options)
 {
   TrackBuilder builder = calloc(1, sizeof *builder);
+  Res res;
 
   if (builder == NULL)
     return ResMEMORY;
-  builder->pen = pen;
-  builder->output = output;
-  builder->log = log;
+  builder->sink = class->own;
+  builder->output = options->output;
+  builder->log = options->log;
   builder->of = options->of;
   builder->start = options->start;
-  builder->thin = trackThin(options->thin, log);
+  builder->thin = trackThin(options->thin, builder->log);
   TypeCacheInit(&builder->plans, sizeof(TrackPlanStruct));
-  if (ThreadsInit(&builder->who, log) != ResOK) {
+  if (ThreadsInit(&builder->who, builder->log) != ResOK) {
     free(builder);
     return ResMEMORY;
   }
-  InternsInit(&builder->interns, &builder->who.strings);
+  LabelsInit(&builder->labels, &builder->who.strings);
   builder->held = calloc(builder->who.count + 1, sizeof(TrackProcess));
-  if (builder->held == NULL || TrackHeapMake(builder) != ResOK) {
+  res = builder->held == NULL ? ResMEMORY : TrackHeapMake(builder);
+  if (res == ResOK && builder->sink->calls)
+    res = WriterCalls(&builder->calls, options);
+  if (res != ResOK) {
     TrackDestroy(builder);
-    return ResMEMORY;
+    return res;
   }
-  OutputString(output, pen->head);
+  OutputString(builder->output, builder->sink->head);
+  AVER(TrackCheck(builder));
   *writerReturn = builder;
   return ResOK;
+}
+
+static Bool trackQueueCheck(TrackQueue queue)
+{
+  TrackWait wait;
+
+  for (wait = queue->first; wait != NULL; wait = wait->later)
+    if (!wait->waiting || (wait->later == NULL && wait != queue->last))
+      return FALSE;
+  return TRUE;
+}
+
+Bool TrackCheck(TrackBuilder builder)
+{
+  ThreadsProcess process;
+  TrackLane lane;
+  Count slices = 0;
+  Index i;
+
+  for (i = 0; i < builder->gauges; ++i)
+    if (builder->gauge[i]->number != i + 1)
+      return FALSE;
+  for (lane = builder->lanes; lane != NULL; lane = lane->next) {
+    if (lane->depth > TrackDepthMAX || lane->thread->client != lane)
+      return FALSE;
+    slices += lane->depth;
+  }
+  for (process = builder->who.first; process != NULL; process = process->next)
+    slices -= process->client == NULL ? 0 : ((TrackProcess)process->client)->open;
+  return slices == 0 && builder->gauges == builder->gaugeKeys.count && trackQueueCheck(&builder->gaugeQueue) &&
+         trackQueueCheck(&builder->laneQueue);
 }
 
 void TrackDestroy(TrackBuilder builder)
@@ -464,22 +344,23 @@ void TrackDestroy(TrackBuilder builder)
     free(lane->seen);
     free(lane);
   }
-  while (builder->gauges != NULL) {
-    TrackCounter gauge = builder->gauges;
-    builder->gauges = gauge->next;
-    free(gauge);
-  }
+  for (i = 0; i < builder->gauges; ++i)
+    free(builder->gauge[i]);
+  free(builder->gauge);
+  StringsFinish(&builder->gaugeKeys);
   for (process = builder->who.first; process != NULL; process = process->next)
     free(process->client);
   for (i = 0; builder->held != NULL && i < builder->who.count; ++i)
     free(builder->held[i]);
   free(builder->held);
-  InternsFinish(&builder->interns);
+  LabelsFinish(&builder->labels);
   if (builder->heap != NULL)
     HeapDestroy(builder->heap);
   TypeCacheFinish(&builder->plans);
   ThreadsFinish(&builder->who);
-  free(builder->own);
+  StringsFinish(&builder->defined);
+  StringsFinish(&builder->frames);
+  CallsFinish(&builder->calls);
   free(builder);
 }
 
@@ -494,40 +375,35 @@ TrackProcess TrackProcessOf(TrackBuilder builder, ThreadsProcess process)
     return NULL;
   process->client = drawn;
   process->met = TRUE;
-  builder->pen->process(builder, process, builder->now);
+  builder->sink->process(builder, process, builder->now);
   TrackHeapBegin(builder, process);
   return drawn;
 }
 
-/* trackLane -- a thread is drawn for the first time */
+/* trackLane -- a thread is drawn for the first time; NULL: no memory */
 static TrackLane trackLane(TrackBuilder builder, ThreadsThread thread)
 {
-  TrackLane lane;
+  TrackLane lane = TrackProcessOf(builder, thread->process) == NULL ? NULL : calloc(1, sizeof *lane);
 
-  if (TrackProcessOf(builder, thread->process) == NULL)
-    return NULL;
-  lane = calloc(1, sizeof *lane);
   if (lane == NULL) {
     builder->failed = TRUE;
     return NULL;
   }
+  lane->wait.settle = trackLaneDue;
   lane->thread = thread;
   lane->next = builder->lanes;
   builder->lanes = lane;
   thread->client = lane;
-  builder->pen->thread(builder, thread, FALSE, builder->now);
-  thread->fresh = FALSE;
   return lane;
 }
 
 static TrackLane trackLaneOf(TrackBuilder builder, ThreadsThread thread)
 {
-  TrackLane lane = thread->client;
+  Bool again = thread->client != NULL;
+  TrackLane lane = LIKELY(again) ? thread->client : trackLane(builder, thread);
 
-  if (UNLIKELY(lane == NULL))
-    return trackLane(builder, thread);
-  if (UNLIKELY(thread->fresh)) {
-    builder->pen->thread(builder, thread, TRUE, builder->now);
+  if (lane != NULL && UNLIKELY(thread->fresh)) {
+    builder->sink->thread(builder, thread, again, builder->now);
     thread->fresh = FALSE;
   }
   return lane;
@@ -536,26 +412,27 @@ static TrackLane trackLaneOf(TrackBuilder builder, ThreadsThread thread)
 /* trackDue -- what was due before now, in order; or, with `last`, all that waits */
 static void trackDue(TrackBuilder builder, Bool last)
 {
+  TrackWait gauge, lane, wait;
+
   for (;;) {
-    TrackCounter gauge = builder->firstGauge;
-    TrackLane lane = builder->firstLane;
-    if (gauge != NULL && (last || gauge->due <= builder->now) && (lane == NULL || gauge->due <= lane->due))
-      TrackCounterDue(builder, last);
-    else if (lane != NULL && (last || lane->due <= builder->now))
-      trackLaneDue(builder, last);
-    else
+    gauge = builder->gaugeQueue.first;
+    lane = builder->laneQueue.first;
+    wait = lane == NULL || (gauge != NULL && gauge->due <= lane->due) ? gauge : lane;
+    if (wait == NULL || (!last && wait->due > builder->now))
       return;
+    (wait == gauge ? &builder->gaugeQueue : &builder->laneQueue)->first = wait->later;
+    wait->settle(builder, wait, last);
   }
 }
 
-/* trackPlanned -- draw an event of which it is known what it is */
+/* trackPlanned -- draw an event as its plan says */
 static void trackPlanned(TrackBuilder builder, TrackPlan plan, TrackLane lane, LogEvent event)
 {
   switch (plan->role) {
   case TrackRoleALLOC:
-    if (UNLIKELY(LogEventWord(event, (Index)plan->param) >= TrackLARGE))
-      TrackMark(builder, lane, plan->name, event);
-    break;
+    if (LIKELY(LogEventWord(event, (Index)plan->param) < TrackLARGE))
+      break;
+    __attribute__((fallthrough));
   case TrackRoleMARK:
     TrackMark(builder, lane, plan->name, event);
     break;
@@ -569,7 +446,7 @@ static void trackPlanned(TrackBuilder builder, TrackPlan plan, TrackLane lane, L
     TrackSample(builder, plan, event);
     break;
   case TrackRoleINTERN:
-    if (InternsAdd(&builder->interns, event, plan->param, plan->other) != ResOK)
+    if (LabelsLearn(&builder->labels, event) != ResOK)
       builder->failed = TRUE;
     break;
   case TrackRoleUSER:
@@ -601,7 +478,13 @@ Bool TrackEvent(LogRequest request, LogEvent event)
   if (UNLIKELY(plan == NULL || thread == NULL || (lane = trackLaneOf(builder, thread)) == NULL))
     return TRUE;
   if (UNLIKELY(plan->role == TrackRoleUNSEEN))
-    trackPlanMake(builder, plan, event);
+    TrackPlanMake(builder, plan, event);
+  if (UNLIKELY(plan->collection)) {
+    thread = ThreadsCollections(&builder->who, thread->process);
+    lane = thread == NULL ? NULL : trackLaneOf(builder, thread);
+    if (lane == NULL)
+      return TRUE;
+  }
   if (UNLIKELY(plan->role != TrackRoleQUIET) && !told)
     trackPlanned(builder, plan, lane, event);
   if (LIKELY(plan->heap))
@@ -613,19 +496,18 @@ Res TrackRead(TrackBuilder builder, LogRequest request)
 {
   Res res = request->from > builder->start ? trackBefore(builder, request) : ResOK;
 
-  return res == ResOK ? InternsRead(&builder->interns, builder->log, request) : res;
+  return res == ResOK ? LabelsRead(&builder->labels, builder->log, request) : res;
 }
 
-Res TrackFinish(TrackBuilder builder)
+void TrackFinish(TrackBuilder builder)
 {
   Res res = HeapSettle(builder->heap);
 
+  AVER(builder->failed || builder->who.failed || (TrackCheck(builder) && ThreadsCheck(&builder->who)));
   trackDue(builder, TRUE);
   trackEndAll(builder);
-  if (res != ResOK || builder->failed || builder->who.failed) {
-    errno = ENOMEM;
-    return ResIO;
-  }
-  builder->pen->tail(builder, builder->now);
-  return OutputEnd(builder->output);
+  if (res != ResOK || builder->failed || builder->who.failed)
+    OutputFail(builder->output, ENOMEM);
+  else
+    builder->sink->tail(builder, builder->now);
 }

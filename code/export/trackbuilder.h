@@ -1,24 +1,27 @@
 /* trackbuilder.h -- a picture of a log: lanes, slices, marks and counters, in order of time
  *
- * What is to be seen of a log is decided here, for all formats that are drawn; a pen writes it in the way of one.
- * Each thread is a lane.  Types of events that come in pairs (XBegin and XEnd, XStart and XEnd, XRequest and XAcquire,
- * XReach and XResume) make a slice of it, others a mark, and the live heap, samples and what programs count themselves
- * make gauges.
+ * What is drawn of a log is decided here, for all formats that are pictures; the sink of a format writes it.
+ * Each thread is a lane, and so are a process's collections (types that say `pool` and `trace`).  Types of events that
+ * come in pairs (XBegin and XEnd, XStart and XEnd, XRequest and XAcquire, XReach and XResume) make a slice of it,
+ * others a mark, and the live heap, samples and what programs count themselves make gauges.
  *
  * Thinned, a gauge is written at most twice in so long: as it was at the end, and its peak if that was higher; of marks
  * and slices of one type in one lane the first is drawn, and slices that are longer.
  *
- * trackbuilder.c takes events, knows types and has the lanes; trackcounter.c has the gauges.
+ * trackbuilder.c takes events and has the lanes; trackplan.c knows types, and trackcounter.c has the gauges.
  *
- * Always true of what a pen is told: the times of a lane do not fall, nor those of a gauge; of a `strict` pen no times
- * do.  A process is told before its threads and gauges, and these before what is in them; slices of a lane nest, and
- * all of them end.
+ * Always true of the calls of a sink: the times of a lane do not fall, nor those of a gauge; of a `strict` sink no
+ * times do.  A process comes before its threads and gauges, and these before what is in them; slices of a lane nest,
+ * and all of them end.
+ *
+ * Always true (TrackCheck, but not once `failed`): a gauge's number is its place in `gauge`, from 1; a lane has at most
+ * TrackDepthMAX slices, and is its thread's client; a process counts the slices of its lanes; what is in a queue waits.
  *
  * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long;
- * what is due comes before the next event does.  Where the pen is not strict, the heap may tell later of what happened
+ * what is due comes before the next event does.  Where the sink is not strict, the heap may tell later of what happened
  * earlier: a gauge that is told of something behind the time when it was due is written first.
  *
- * Design: design/view.md .drawn      Tests: test/export/drawn.t
+ * Design: design/view.md .drawn      Tests: test/export/drawn.t, test/export/exportchecktest.c
  */
 #ifndef EXPORT_TRACKBUILDER_H
 #define EXPORT_TRACKBUILDER_H
@@ -28,12 +31,25 @@
 #include "export/threads.h"
 #include "export/writer.h"
 #include "heap/heap.h"
-#include "heap/interns.h"
+#include "heap/labels.h"
 
 typedef Writer TrackBuilder; /* of a format that is drawn */
 
+/* What waits until it is due; a gauge or a lane begins with it. */
+typedef struct TrackWaitStruct {
+  void (*settle)(TrackBuilder builder, struct TrackWaitStruct *wait, Bool last); /* it is due, or all is (`last`) */
+  Bool waiting;
+  uint64_t due;        /* ns; if it is waiting */
+  struct TrackWaitStruct *later; /* that is due next */
+} TrackWaitStruct, *TrackWait;
+
+typedef struct TrackQueueStruct {
+  TrackWait first, last;
+} TrackQueueStruct, *TrackQueue;
+
 /* A value that changes. */
 typedef struct TrackCounterStruct {
+  TrackWaitStruct wait;
   ThreadsProcess process;
   uint32_t name;       /* in who.strings */
   uint32_t number;     /* 1, 2, ... in order of appearance */
@@ -43,31 +59,35 @@ typedef struct TrackCounterStruct {
   uint64_t written;    /* the value written last, */
   uint64_t at;         /* and the time that was written with it */
   uint64_t peak, peakTime; /* the highest since then */
-  uint64_t due;        /* ns; if it is waiting */
-  Bool waiting;
-  struct TrackCounterStruct *later; /* that is due next */
-  struct TrackCounterStruct *bucket; /* of equal hash */
-  struct TrackCounterStruct *next;  /* that appeared before */
 } TrackCounterStruct, *TrackCounter;
+
+/* TrackReal -- the double whose bits a value is */
+static inline double TrackReal(uint64_t value)
+{
+  double d;
+
+  memcpy(&d, &value, sizeof d);
+  return d;
+}
 
 /* How it is written; times are ns since the picture's start. */
 typedef struct TrackSinkStruct {
-  Bool strict; /* no time is to be told after a later one: peaks come late, and reading is slower */
+  Bool strict; /* no call may have an earlier time than one before it: peaks come late, and reading is slower */
+  Bool calls;       /* it shows who called: `calls` of the builder are read */
   const char *head; /* what comes first */
   void (*process)(TrackBuilder builder, ThreadsProcess process, uint64_t time);
-  void (*thread)(TrackBuilder builder, ThreadsThread thread, Bool again, uint64_t time); /* again: it has another name */
+  void (*thread)(TrackBuilder builder, ThreadsThread thread, Bool again, uint64_t time); /* again: another name */
   void (*gauge)(TrackBuilder builder, TrackCounter gauge, uint64_t time); /* NULL: nothing is written of a new one */
   void (*value)(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time);
   void (*begin)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
-  void (*end)(TrackBuilder builder, ThreadsThread thread, uint32_t name, uint64_t time);
+  void (*end)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
   void (*mark)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
   void (*tail)(TrackBuilder builder, uint64_t time); /* what comes last; up to this time has been drawn */
 } TrackSinkStruct;
 
 enum {
   TrackPoolsMAX = 16,   /* pools of a process that have gauges */
-  TrackDepthMAX = 32,   /* slices in a lane, one in the other */
-  TrackGAUGES = 4096
+  TrackDepthMAX = 32    /* slices in a lane, one in the other */
 };
 
 #define TrackLARGE ((uint64_t)1 << 20) /* bytes of an allocation that has a mark of its own */
@@ -81,6 +101,7 @@ typedef enum TrackRole {
 typedef struct TrackPlanStruct {
   uint8_t role;
   Bool heap;           /* HeapEvent wants it */
+  Bool collection;     /* it is about a collection, and is drawn in the lane of these */
   uint32_t name;       /* of its mark; of the slice that it begins or ends */
   int param;           /* ALLOC: size; INTERN, USER: the number of the string; SAMPLE: the process or -1; or -1 */
   uint64_t salt[EventParamMAX]; /* BEGIN, END: of a parameter that the other type has, too; else 0 */
@@ -91,7 +112,7 @@ typedef struct TrackSliceStruct {
   uint32_t name;
   Bool drawn;
   uint64_t start;
-  uint64_t key;        /* of what its two events both say; 0: nothing */
+  uint64_t key;        /* of the parameters that its two events have in common; 0: none */
 } TrackSliceStruct, *TrackSlice;
 
 typedef struct TrackSeenStruct {
@@ -100,15 +121,14 @@ typedef struct TrackSeenStruct {
 } TrackSeenStruct, *TrackSeen;
 
 typedef struct TrackLaneStruct {
+  TrackWaitStruct wait; /* while a slice may turn out longer than it is thinned */
   ThreadsThread thread;
-  Bool told;           /* to the pen */
+  Bool told;           /* to the sink */
   unsigned depth;
   TrackSliceStruct slice[TrackDepthMAX];
   Count seens, seenCapacity;
   TrackSeen seen;       /* owned; types that were drawn, and when last */
-  Bool waiting;        /* a slice may be longer than it is thinned */
-  uint64_t due;
-  struct TrackLaneStruct *later, *next;
+  struct TrackLaneStruct *next;
 } TrackLaneStruct, *TrackLane;
 
 typedef struct TrackProcessStruct {
@@ -126,42 +146,44 @@ typedef struct TrackProcessStruct {
 } TrackProcessStruct, *TrackProcess;
 
 struct WriterStruct {
-  const TrackSinkStruct *pen;
+  const TrackSinkStruct *sink;
   Output output;
-  void *own;           /* the pen's own memory, given back with the picture, */
-  Count owns;          /* and a number of its own */
+  Count objects;         /* chrome: that were written */
+  CallsStruct calls;     /* if the sink shows them */
+  StringsStruct frames;  /* chrome: chromeFrameStructs, whose numbers are their ids */
+  StringsStruct defined; /* paje: names that have an alias, and as what */
   Log log;
   OfProcess of;        /* whose processes are drawn; NULL: all */
   uint64_t start, thin, now; /* ns; start of wall time, now since then */
   Bool failed;         /* there was no memory */
   ThreadsStruct who;
-  InternsStruct interns; /* with strings of `who` */
+  LabelsStruct labels; /* with strings of `who` */
   TypeCacheStruct plans;
   Heap heap;
-  TrackProcess *held;     /* by the log's number, of what is not drawn yet: what lived when the picture began; or NULL */
-  Bool before;           /* what is taken now was before the picture begins */
-  TrackCounter gauges;    /* all */
-  Count gaugeCount;
-  TrackCounter gauge[TrackGAUGES]; /* by hash */
-  TrackCounter firstGauge, lastGauge; /* that wait */
+  TrackProcess *held;    /* by the log's number: what lived at the beginning in processes not drawn yet; or NULL */
+  Bool before;           /* the events that are taken now come before the picture begins */
+  StringsStruct gaugeKeys; /* what tells gauges apart, */
+  TrackCounter *gauge;     /* and by its number - 1 each gauge */
+  Count gauges, gaugeCapacity;
   TrackLane lanes;
-  TrackLane firstLane, lastLane;
+  TrackQueueStruct gaugeQueue, laneQueue; /* those that wait */
 };
 
-/* TrackCreate -- what `create` of such a format's class does: nothing is drawn yet.  `pen` must stay.  ResMEMORY. */
-extern Res TrackCreate(Writer *writerReturn, const WriterOptionsStruct *options, Log log, Output output,
-                       const TrackSinkStruct *pen);
-
-/* TrackCLASS -- the rest of its class, but the name */
+/* TrackCLASS -- the class of a format that is drawn, which takes `more` options; `sink` must stay */
+extern Res TrackCreate(Writer *writerReturn, const WriterClassStruct *class, const WriterOptionsStruct *options);
 extern Bool TrackEvent(LogRequest request, LogEvent event);
 extern Res TrackRead(Writer writer, LogRequest request);
-extern Res TrackFinish(Writer writer);
+extern void TrackFinish(Writer writer);
 extern void TrackDestroy(Writer writer);
-#define TrackCLASS \
-  .heirs = TRUE, .takes = WriterTakesTHIN, .event = TrackEvent, .read = TrackRead, \
-  .finish = TrackFinish, .destroy = TrackDestroy
+extern Bool TrackCheck(TrackBuilder builder);
+#define TrackCLASS(theName, sink, more) \
+  {.name = theName, .heirs = TRUE, .takes = WriterTakesTHIN | (more), .own = sink, .create = TrackCreate, .event = TrackEvent, \
+   .read = TrackRead, .finish = TrackFinish, .destroy = TrackDestroy}
 
-/* ---- Between the two files ---- */
+/* ---- Between the files ---- */
+
+/* TrackPlanMake -- what the event's type is in a picture */
+extern void TrackPlanMake(TrackBuilder builder, TrackPlan plan, LogEvent event);
 
 /* TrackHides -- is the process there only because others have inherited its objects? */
 static inline Bool TrackHides(TrackBuilder builder, Index process)
@@ -169,23 +191,23 @@ static inline Bool TrackHides(TrackBuilder builder, Index process)
   return UNLIKELY(builder->of != NULL) && OfProcessBefore(builder->of, process);
 }
 
-/* TrackProcessOf -- what is drawn of it, told to the pen; NULL: no memory */
+/* TrackProcessOf -- what is drawn of it, told to the sink; NULL: no memory */
 extern TrackProcess TrackProcessOf(TrackBuilder builder, ThreadsProcess process);
 
 /* TrackMark -- something happens in a lane */
 extern void TrackMark(TrackBuilder builder, TrackLane lane, uint32_t name, LogEvent event);
 
-/* TrackCounterDue -- the first gauge that waits is due, or nothing more comes (`last`) */
-extern void TrackCounterDue(TrackBuilder builder, Bool last);
+/* TrackWaitFor -- it waits from now on, behind all that wait already */
+extern void TrackWaitFor(TrackQueue queue, TrackWait wait, uint64_t due);
 
-/* TrackHeld -- what is known of a process that is not drawn yet, made if there is nothing; `take`: which is drawn from
- * now on.  NULL: no memory. */
+/* TrackHeld -- what is held of a process that is not drawn yet, made if there is nothing; with `take` it is held no
+ * longer, because the process is drawn from now on.  NULL: no memory. */
 extern TrackProcess TrackHeld(TrackBuilder builder, ThreadsProcess process, Bool take);
 
-/* TrackHeapBegin -- a process is drawn from now on: so is what lives in it */
+/* TrackHeapBegin -- a process is drawn for the first time: draw what lives in it */
 extern void TrackHeapBegin(TrackBuilder builder, ThreadsProcess process);
 
-/* TrackHeapLives -- what is told from now on is to be drawn; what lives now is held for when its process is.  ResMEMORY. */
+/* TrackHeapLives -- the picture begins: hold what lives now until its process is drawn.  ResMEMORY. */
 extern Res TrackHeapLives(TrackBuilder builder);
 
 /* TrackHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */

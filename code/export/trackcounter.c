@@ -5,67 +5,30 @@
  * A gauge that changes is written at once, and waits from then on: when it is due it is written again if it has another
  * value, and waits again, or else it rests until it changes.
  */
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/aver.h"
+#include "base/grow.h"
 #include "export/trackbuilder.h"
 #include "heap/heaplook.h"
-
-static TrackCounter *counterBucket(TrackBuilder builder, ThreadsProcess process, uint32_t name)
-{
-  return &builder->gauge[(((uint64_t)process->id << 32 | name) * 0x9e3779b97f4a7c15u >> 32) % TrackGAUGES];
-}
-
-static TrackCounter counterOf(TrackBuilder builder, ThreadsProcess process, uint32_t name, Bool real, Bool pool)
-{
-  TrackCounter *bucket = counterBucket(builder, process, name), gauge;
-
-  for (gauge = *bucket; gauge != NULL; gauge = gauge->bucket) {
-    if (gauge->process == process && gauge->name == name && gauge->real == real && gauge->pool == pool)
-      return gauge;
-  }
-  if (TrackProcessOf(builder, process) == NULL)
-    return NULL;
-  gauge = calloc(1, sizeof *gauge);
-  if (gauge == NULL) {
-    builder->failed = TRUE;
-    return NULL;
-  }
-  gauge->process = process;
-  gauge->name = name;
-  gauge->real = real;
-  gauge->pool = pool;
-  gauge->number = (uint32_t)++builder->gaugeCount;
-  gauge->next = builder->gauges;
-  builder->gauges = gauge;
-  gauge->bucket = *bucket;
-  *bucket = gauge;
-  if (builder->pen->gauge != NULL)
-    builder->pen->gauge(builder, gauge, builder->now);
-  return gauge;
-}
 
 /* counterHigher -- is a higher than b? */
 static Bool counterHigher(TrackCounter gauge, uint64_t a, uint64_t b)
 {
-  double c, d;
-
-  if (LIKELY(!gauge->real))
-    return a > b;
-  memcpy(&c, &a, sizeof c);
-  memcpy(&d, &b, sizeof d);
-  return c > d;
+  return LIKELY(!gauge->real) ? a > b : TrackReal(a) > TrackReal(b);
 }
 
-/* counterWrite -- at the end of a log the heap may tell of something earlier than what was written last: not so the pen */
+/* counterWrite -- write a value, at the gauge's last time or later: at a log's end the heap may report earlier times */
 static void counterWrite(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
 {
   if (time > gauge->at)
     gauge->at = time;
   gauge->written = value;
-  builder->pen->value(builder, gauge, value, gauge->at);
+  builder->sink->value(builder, gauge, value, gauge->at);
 }
 
 /* counterSettle -- at `time` it is due: write what has changed.  TRUE: something had, and it will be due again. */
@@ -74,61 +37,77 @@ static Bool counterSettle(TrackBuilder builder, TrackCounter gauge, uint64_t tim
   Bool peak = counterHigher(gauge, gauge->peak, gauge->written) && counterHigher(gauge, gauge->peak, gauge->value);
 
   if (peak)
-    counterWrite(builder, gauge, gauge->peak, builder->pen->strict ? time : gauge->peakTime);
+    counterWrite(builder, gauge, gauge->peak, builder->sink->strict ? time : gauge->peakTime);
   if (!peak && gauge->value == gauge->written)
     return FALSE;
   counterWrite(builder, gauge, gauge->value, time);
   gauge->peak = gauge->value;
-  gauge->due = time + builder->thin;
+  gauge->wait.due = time + builder->thin;
   return TRUE;
 }
 
-static void counterWait(TrackBuilder builder, TrackCounter gauge)
+/* counterDue -- where the heap tells late, it first tells what happened before the gauge was due */
+static void counterDue(TrackBuilder builder, TrackWait wait, Bool last)
 {
-  gauge->waiting = TRUE;
-  gauge->later = NULL;
-  if (builder->firstGauge == NULL)
-    builder->firstGauge = gauge;
-  else
-    builder->lastGauge->later = gauge;
-  builder->lastGauge = gauge;
+  TrackCounter gauge = (TrackCounter)wait;
+
+  if (!builder->sink->strict && gauge->process->log != NULL)
+    HeapCatchUp(builder->heap);
+  AVER(wait->waiting);
+  wait->waiting = FALSE;
+  if (last)
+    (void)counterSettle(builder, gauge, builder->now < wait->due ? builder->now : wait->due);
+  else if (wait->due > builder->now || counterSettle(builder, gauge, wait->due))
+    TrackWaitFor(&builder->gaugeQueue, wait, wait->due);
+}
+
+/* counterOf -- the gauge of a process that is called so, made if there is none; NULL: no memory */
+static TrackCounter counterOf(TrackBuilder builder, ThreadsProcess process, uint32_t name, Bool real, Bool pool)
+{
+  uint32_t key[] = {process->id, name, (uint32_t)real, (uint32_t)pool}, number;
+  TrackCounter gauge = NULL;
+
+  if (TrackProcessOf(builder, process) == NULL) /* which may make gauges of its own */
+    return NULL;
+  number = StringsAdd(&builder->gaugeKeys, (const char *)key, sizeof key);
+  if (number != 0 && number <= builder->gauges)
+    return builder->gauge[number - 1];
+  if (number != 0 && Grow(&builder->gauge, &builder->gaugeCapacity, builder->gauges, sizeof gauge))
+    gauge = malloc(sizeof *gauge);
+  if (gauge == NULL) {
+    builder->failed = TRUE;
+    return NULL;
+  }
+  *gauge = (TrackCounterStruct){.wait.settle = counterDue, .process = process, .name = name, .number = number,
+                                .real = real, .pool = pool};
+  builder->gauge[builder->gauges++] = gauge;
+  if (builder->sink->gauge != NULL)
+    builder->sink->gauge(builder, gauge, builder->now);
+  return gauge;
 }
 
 /* counterChange -- a gauge that rests, or is due, has another value */
-static __attribute__((noinline)) void counterChange(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
+static __attribute__((noinline)) void counterChange(TrackBuilder builder, TrackCounter gauge, uint64_t value,
+                                                    uint64_t time)
 {
-  if (gauge->waiting && counterSettle(builder, gauge, gauge->due) && time < gauge->due)
+  if (gauge->wait.waiting && counterSettle(builder, gauge, gauge->wait.due) && time < gauge->wait.due)
     return; /* and waits on */
   gauge->value = gauge->peak = value;
-  gauge->due = time + builder->thin;
+  gauge->wait.due = time + builder->thin;
   counterWrite(builder, gauge, value, time);
-  if (builder->thin > 0 && !gauge->waiting)
-    counterWait(builder, gauge);
+  if (builder->thin > 0 && !gauge->wait.waiting)
+    TrackWaitFor(&builder->gaugeQueue, &gauge->wait, gauge->wait.due);
 }
 
 static void counterSet(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
 {
-  if (UNLIKELY(!gauge->waiting || time >= gauge->due))
+  if (UNLIKELY(!gauge->wait.waiting || time >= gauge->wait.due))
     counterChange(builder, gauge, value, time);
   gauge->value = value;
   if (counterHigher(gauge, value, gauge->peak)) {
     gauge->peak = value;
     gauge->peakTime = time;
   }
-}
-
-void TrackCounterDue(TrackBuilder builder, Bool last)
-{
-  TrackCounter gauge = builder->firstGauge;
-
-  builder->firstGauge = gauge->later;
-  if (!builder->pen->strict && gauge->process->log != NULL)
-    HeapCatchUp(builder->heap);
-  gauge->waiting = FALSE;
-  if (last)
-    (void)counterSettle(builder, gauge, builder->now < gauge->due ? builder->now : gauge->due);
-  else if (gauge->due > builder->now || counterSettle(builder, gauge, gauge->due))
-    counterWait(builder, gauge);
 }
 
 /* ---- The live heap ---- */
@@ -143,18 +122,11 @@ static TrackCounter counterPoolGauge(TrackBuilder builder, ThreadsProcess proces
 {
   TrackProcess drawn = process->client;
   char name[96];
-  TextStruct text;
   Size length;
-  const char *class;
+  const char *class = StringsAt(&builder->who.strings, drawn->pool[i].class, &length);
 
-  TextInit(&text, name, sizeof name);
-  TextString(&text, "pool ");
-  TextDecimal(&text, i);
-  class = StringsAt(&builder->who.strings, drawn->pool[i].class, &length);
-  if (length > 0)
-    TextChar(&text, ' ');
-  TextBytes(&text, class, length);
-  return counterNamed(builder, process, TextTerminate(&text), TRUE);
+  (void)snprintf(name, sizeof name, "pool %zu%s%s", i, length > 0 ? " " : "", class);
+  return counterNamed(builder, process, name, TRUE);
 }
 
 /* counterPoolGauges -- all pools have gauges from the second one on */
@@ -214,7 +186,7 @@ void TrackHeapBegin(TrackBuilder builder, ThreadsProcess process)
 /* counterTime -- when it is drawn: where nothing may be told late, now */
 static inline uint64_t counterTime(TrackBuilder builder, HeapOperation operation)
 {
-  if (UNLIKELY(builder->pen->strict))
+  if (UNLIKELY(builder->sink->strict))
     return builder->now;
   return LIKELY(operation->time > builder->start) ? operation->time - builder->start : 0;
 }
@@ -314,13 +286,12 @@ static void counterLives(void *data, HeapPool pool, HeapThread thread, HeapObjec
 Res TrackHeapLives(TrackBuilder builder)
 {
   counterLivesStruct lives = {builder, NULL};
-  const uint64_t *counts;
-  Count threads;
+  HeapSeenStruct seen;
   Index i;
   Res res = ResOK;
 
   for (i = 0; i < LogProcesses(builder->log) && res == ResOK; ++i) {
-    if (TrackHides(builder, i) || !HeapSeen(&threads, &counts, builder->heap, i) || !HeapHas(builder->heap, i))
+    if (TrackHides(builder, i) || !HeapLook(&seen, builder->heap, i) || !HeapHas(builder->heap, i))
       continue;
     lives.drawn = TrackHeld(builder, builder->who.process[i], FALSE);
     res = lives.drawn == NULL ? ResMEMORY : HeapObjects(builder->heap, i, counterLives, &lives);
@@ -336,44 +307,38 @@ Res TrackHeapMake(TrackBuilder builder)
   if (res != ResOK)
     return res;
   HeapOf(builder->heap, builder->of);
-  if (builder->pen->strict)
+  if (builder->sink->strict)
     HeapPrompt(builder->heap);
   return res;
 }
 
 /* ---- Values that events say ---- */
 
-/* counterUnknown -- all bits of a number are set: what it counts is not known */
+/* counterUnknown -- are all bits of the number set, which means that the system did not know it? */
 static Bool counterUnknown(LogEvent event, Index i)
 {
   return LogEventWord(event, i) == (event->type->width[i] == 8 ? UINT64_MAX : UINT32_MAX);
 }
 
-/* TrackSample -- each number is a gauge: of the process that it is about, or else of the one that tells */
+/* TrackSample -- each number is a gauge of the process that the event is about, or else of the event's own */
 void TrackSample(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
   ThreadsProcess process = plan->param < 0 ? builder->who.process[event->process->number]
                                        : ThreadsPid(&builder->who, (uint32_t)LogEventWord(event, (Index)plan->param));
-  char name[512];
-  TextStruct text;
+  char task[32] = "", name[512];
+  TrackCounter gauge;
+  Size length;
   Index i;
 
+  if (plan->other >= 0)
+    (void)snprintf(task, sizeof task, "%" PRIu64 " ", LogEventWord(event, (Index)plan->other));
   for (i = 0; i < event->type->params && process != NULL; ++i) {
-    TrackCounter gauge;
-    Size length;
-    const char *stem = StringsAt(&builder->who.strings, plan->name, &length);
     if ((int)i == plan->param || (int)i == plan->other || strchr("UW", event->type->letter[i]) == NULL ||
         counterUnknown(event, i))
       continue;
-    TextInit(&text, name, sizeof name);
-    TextBytes(&text, stem, length < 128 ? length : 128);
-    TextChar(&text, ' ');
-    if (plan->other >= 0) {
-      TextDecimal(&text, LogEventWord(event, (Index)plan->other));
-      TextChar(&text, ' ');
-    }
-    TextBytes(&text, event->type->param[i], event->type->paramLength[i]);
-    gauge = counterNamed(builder, process, TextTerminate(&text), FALSE);
+    (void)snprintf(name, sizeof name, "%.128s %s%.*s", StringsAt(&builder->who.strings, plan->name, &length), task,
+                   event->type->paramLength[i], event->type->param[i]);
+    gauge = counterNamed(builder, process, name, FALSE);
     if (gauge != NULL)
       counterSet(builder, gauge, LogEventWord(event, i), builder->now);
   }
@@ -383,7 +348,7 @@ void TrackSample(TrackBuilder builder, TrackPlan plan, LogEvent event)
 void TrackUser(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
   ThreadsThread thread = ThreadsOf(&builder->who, event);
-  uint32_t interned = InternsFind(&builder->interns, event->process, LogEventWord(event, (Index)plan->param));
+  uint32_t interned = LabelsString(&builder->labels, event->process, LogEventWord(event, (Index)plan->param));
   uint32_t name = interned != 0 ? interned : plan->name;
   Bool real = plan->other >= 0 && event->type->letter[plan->other] == 'D';
   TrackCounter gauge;

@@ -1,66 +1,73 @@
-/* writer.c -- the formats
+/* writer.c -- feeds events to the writer of the format that was chosen
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "export/writer.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/aver.h"
 #include "base/option.h"
-#include "base/text.h"
-
-/* A format is added by its file, its name in writer.h, and its line here. */
-const WriterClassStruct *const WriterClasses[] = {
-  &WriterClassText, &WriterClassCsv, &WriterClassJson, &WriterClassSql, &WriterClassCtf, &WriterClassChrome,
-  &WriterClassPaje, &WriterClassFolded, &WriterClassPaw,
-};
-const Count WriterClassCount = ARRAY_LENGTH(WriterClasses);
-
-const char *WriterChoices(char *names, Size size)
-{
-  TextStruct text;
-  Index i;
-
-  TextInit(&text, names, size);
-  for (i = 0; i < WriterClassCount; ++i) {
-    if (i > 0)
-      TextChar(&text, '|');
-    TextString(&text, WriterClasses[i]->name);
-  }
-  AVER(!text.overflow);
-  return TextTerminate(&text);
-}
 
 Res WriterThin(uint64_t *thinReturn, const char *string)
 {
   static const struct {
     const char *unit;
     double ns;
-  } units[] = {{"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"s", 1e9}};
-  double factor = 1e9, number;
+  } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
   char digits[64];
+  double number;
   Size length;
   Index i;
 
   *thinReturn = WriterThinAUTO;
   if (string == NULL)
     return ResOK;
-  length = strlen(string);
-  for (i = 0; i < ARRAY_LENGTH(units); ++i) {
-    Size unit = strlen(units[i].unit);
-    if (length > unit && strcmp(string + length - unit, units[i].unit) == 0) {
-      factor = units[i].ns;
-      length -= unit;
-      break;
-    }
-  }
+  length = strcspn(string, "smun");
   if (length >= sizeof digits)
     return ResPARAM;
   memcpy(digits, string, length);
   digits[length] = '\0';
-  if (OptionParseDouble(digits, &number) != ResOK || !(number >= 0 && number * factor < 1e18))
+  for (i = 0; i < ARRAY_LENGTH(units) && strcmp(string + length, units[i].unit) != 0; ++i)
+    ;
+  if (i == ARRAY_LENGTH(units) || OptionParseDouble(digits, &number) != ResOK ||
+      !(number >= 0 && number * units[i].ns < 1e18))
     return ResPARAM;
-  *thinReturn = (uint64_t)(number * factor + 0.5);
+  *thinReturn = (uint64_t)(number * units[i].ns + 0.5);
   return ResOK;
+}
+
+Res WriterCalls(Calls calls, const WriterOptionsStruct *options)
+{
+  Res res = CallsInit(calls, options->log, options->symbols);
+
+  if (res == ResIO)
+    (void)snprintf(options->error, WriterErrorMAX, "reading stopped: %s", strerror(errno));
+  return res;
+}
+
+Res WriterWrite(const WriterClassStruct *class, const WriterOptionsStruct *options, LogRequest request)
+{
+  Writer writer;
+  int reason;
+  Res res;
+
+  AVER(options->log != NULL && options->error != NULL && OutputCheck(options->output));
+  options->error[0] = '\0';
+  res = class->create(&writer, class, options);
+  if (res == ResMEMORY)
+    (void)snprintf(options->error, WriterErrorMAX, "no memory");
+  if (res != ResOK)
+    return res;
+  request->event = class->event;
+  request->data = writer;
+  res = class->read != NULL ? class->read(writer, request) : LogRead(options->log, request);
+  reason = errno;
+  if (class->finish != NULL)
+    class->finish(writer);
+  class->destroy(writer);
+  errno = reason;
+  return res;
 }

@@ -1,4 +1,4 @@
-/* filter.c -- which events somebody wants, as an expression
+/* filter.c -- which events a user wants, as an expression
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,17 +11,18 @@
 
 #include "base/aver.h"
 #include "filter/filterdata.h"
+#include "log/typenames.h"
 #include "request/traceset.h"
 
 enum { filterBeforeMAX = 60, filterShownMAX = 100 }; /* letters of the expression that are shown with an error */
 
-/* filterContinues -- is the byte a later one of a letter in UTF-8? */
+/* filterContinues -- is this a continuation byte of UTF-8? */
 static Bool filterContinues(char c)
 {
   return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* filterPoint -- the part of the expression around a place, and under it what points there */
+/* filterPoint -- print the part of the expression around a position, and below it a mark that points there */
 static void filterPoint(Text text, const char *expression, Size at)
 {
   Size from = at > filterBeforeMAX ? at - filterBeforeMAX : 0, i;
@@ -58,7 +59,8 @@ Res FilterFail(Filter filter, Size at, const char *format, ...)
   return ResPARAM;
 }
 
-/* filterRoom -- memory for all that an expression of `length` bytes can become; FALSE: there is none */
+/* filterRoom -- allocate for the largest tree and tests that an expression of `length` bytes can have; FALSE: no
+ * memory */
 static Bool filterRoom(Filter filter, const char *expression, Size length)
 {
   Count tests = length + 1 < FilterTestsMAX + 1 ? length + 1 : FilterTestsMAX + 1; /* one that is too many */
@@ -103,6 +105,7 @@ Res FilterMake(Filter *filterReturn, Log log, const char *expression, char *erro
     return res;
   }
   filter->error = NULL;
+  AVER(FilterCheck(filter));
   *filterReturn = filter;
   return ResOK;
 }
@@ -113,7 +116,7 @@ static void filterFreePlans(FilterPlans plans)
     FilterPlans next = plans->next;
     Index i;
     for (i = 0; i < plans->registry->count; ++i)
-      if (plans->plan[i] != NULL && plans->plan[i]->count > 0) /* the two without steps are nobody's */
+      if (plans->plan[i] != NULL && plans->plan[i]->count > 0) /* the two without steps are static */
         free(plans->plan[i]);
     free(plans);
     plans = next;
@@ -140,10 +143,10 @@ void FilterFree(Filter filter)
   free(filter);
 }
 
-/* When a part of an expression can hold; never: lo > hi. */
+/* The range of times in which a part of an expression can hold; never: lo > hi. */
 static const FilterRangeStruct filterEver = {0, UINT64_MAX}, filterNever = {1, 0};
 
-/* filterOutside -- when a time is outside of a range: two ranges become the one that has both */
+/* filterOutside -- the times outside of a range: of two such ranges, the hull */
 static FilterRangeStruct filterOutside(FilterRangeStruct range)
 {
   if (range.lo > range.hi)
@@ -165,7 +168,7 @@ static FilterRangeStruct filterEither(FilterRangeStruct a, FilterRangeStruct b)
   return (FilterRangeStruct){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
 }
 
-/* filterWhen -- outside of which times a part of the expression, or what it denies, does not hold */
+/* filterWhen -- the range of times outside of which a part of the expression, or its denial, cannot hold */
 static FilterRangeStruct filterWhen(FilterNode node, Bool denied)
 {
   FilterRangeStruct left, right;
@@ -186,7 +189,7 @@ void FilterTimes(Filter filter, uint64_t *fromInOut, uint64_t *toInOut)
 {
   FilterRangeStruct when = filterWhen(filter->root, FALSE);
 
-  AVER(filter->plans == NULL);
+  AVER(filter->plans == NULL && *fromInOut <= *toInOut);
   if (when.lo > when.hi) {
     *toInOut = *fromInOut;
   } else {
@@ -206,42 +209,27 @@ Bool FilterChooses(Filter filter, LogProcess process, EventType type)
   return plan == NULL || plan->first != FilterStepFALSE;
 }
 
+static Bool filterChoose(void *data, LogProcess process, EventType type)
+{
+  return FilterChooses(data, process, type);
+}
+
+/* filterAsks -- must the expression be evaluated for events of this type? */
+static Bool filterAsks(void *data, LogProcess process, EventType type)
+{
+  FilterPlan plan = FilterPlanFor(data, process, type);
+
+  return plan == NULL || plan->count > 0;
+}
+
 uint32_t FilterKinds(Filter filter)
 {
-  uint32_t mask = 0;
-  Index i, t;
-
-  if (filter->log->follow != NULL)
-    return UINT32_MAX;
-  for (i = 0; i < filter->log->table.processes; ++i) {
-    LogProcess process = LogProcessAt(filter->log, i);
-    for (t = 0; t < process->registry->count; ++t)
-      if (FilterChooses(filter, process, &process->registry->types[t]))
-        mask |= (uint32_t)1 << process->registry->types[t].kind;
-  }
-  return mask;
+  return filter->log->follow != NULL ? UINT32_MAX : LogKindsOf(filter->log, filterChoose, filter);
 }
 
 Bool FilterExhausted(Filter filter)
 {
-  Index i, t;
-
-  if (filter->log->follow != NULL)
-    return FALSE;
-  for (i = 0; i < filter->log->table.processes; ++i) {
-    LogProcess process = LogProcessAt(filter->log, i);
-    for (t = 0; t < process->registry->count; ++t) {
-      FilterPlan plan = FilterPlanFor(filter, process, &process->registry->types[t]);
-      if (plan == NULL || plan->count > 0)
-        return FALSE;
-    }
-  }
-  return TRUE;
-}
-
-static Bool filterChoose(void *data, LogProcess process, EventType type)
-{
-  return FilterChooses(data, process, type);
+  return filter->log->follow == NULL && LogKindsOf(filter->log, filterAsks, filter) == 0;
 }
 
 static Bool filterAccept(void *data, LogEvent event)
@@ -273,21 +261,29 @@ Res FilterRes(Filter filter)
   return filter != NULL ? filter->res : ResOK;
 }
 
+/* filterPlanCheck -- does each step lead to earlier steps or to an end? */
+static Bool filterPlanCheck(FilterPlan plan)
+{
+  Index i;
+
+  for (i = 0; i < plan->count; ++i)
+    if ((plan->step[i].yes >= i && plan->step[i].yes < FilterStepFALSE) ||
+        (plan->step[i].no >= i && plan->step[i].no < FilterStepFALSE))
+      return FALSE;
+  return plan->first < plan->count || plan->first >= FilterStepFALSE;
+}
+
 Bool FilterCheck(Filter filter)
 {
   FilterPlans plans;
-  Index i, s;
+  Index i;
 
   for (plans = filter->plans; plans != NULL; plans = plans->next)
-    for (i = 0; i < plans->registry->count; ++i) {
-      FilterPlan plan = plans->plan[i];
-      if (plan == NULL)
-        continue;
-      AVER(plan->first < plan->count || plan->first >= FilterStepFALSE);
-      for (s = 0; s < plan->count; ++s) {
-        AVER(plan->step[s].yes < s || plan->step[s].yes >= FilterStepFALSE);
-        AVER(plan->step[s].no < s || plan->step[s].no >= FilterStepFALSE);
-      }
-    }
+    for (i = 0; i < plans->registry->count; ++i)
+      if (plans->plan[i] != NULL && !filterPlanCheck(plans->plan[i]))
+        return FALSE;
+  for (i = 0; i < filter->processes; ++i)
+    if (filter->by[i] != NULL && filter->own && filter->by[i]->process->number != i)
+      return FALSE;
   return filter->root != NULL && filter->from <= filter->to;
 }

@@ -1,4 +1,4 @@
-/* filter.h -- which events somebody wants, as an expression
+/* filter.h -- which events a user wants, as an expression
  *
  *   name == "PoolAlloc" && size >= 4K && !(tid == 17) || process =~ "cc1$" && time in [0.5, 1]
  *
@@ -9,7 +9,9 @@
  * For each type of event there is a plan of its own, in which all is worked out that is the same for each event of the
  * type; it is made when the first such event comes, so that types may appear while a log is read.
  *
- * Always true (FilterCheck): a plan's steps lead to steps that come before them in it, or to the end.
+ * Always true (FilterCheck): a plan's steps lead to steps that come before them in it, or to the end; there is an
+ * expression; the times for which it is made do not end before they begin; where each process has plans of its own,
+ * they are the process's.
  *
  * Design: design/filter.md      Tests: test/filter/filtertest.c, test/filter/filter.t
  */
@@ -39,20 +41,18 @@ extern Res FilterMake(Filter *filterReturn, Log log, const char *expression, cha
 /* FilterFree -- NULL does nothing */
 extern void FilterFree(Filter filter);
 
-/* FilterTimes -- narrow [from, to) to when events can pass; no event passes outside
- *
- * The caller asks for events of these times only, and the filter does not look at what follows from that.  Before all
- * that is below. */
+/* FilterTimes -- narrow [from, to) to the times outside of which no event passes.  The caller requests only events of
+ * these times, so the plans do not test them again.  Call it before the functions below. */
 extern void FilterTimes(Filter filter, uint64_t *fromInOut, uint64_t *toInOut);
 
 /* FilterChooses -- can an event of this type pass?  For a request's `choose`. */
 extern Bool FilterChooses(Filter filter, LogProcess process, EventType type);
 
-/* FilterKinds -- a bit for each kind of which an event can pass: all, where the log still grows */
+/* FilterKinds -- a bit for each kind of which an event can pass; all kinds if the log still grows */
 extern uint32_t FilterKinds(Filter filter);
 
-/* FilterExhausted -- does every event pass that is of a type that is chosen, and of those times?  Then nobody need ask
- * FilterMatches.  FALSE where the log still grows. */
+/* FilterExhausted -- does every event of a chosen type within those times pass?  Then FilterMatches need not be
+ * called. FALSE if the log still grows. */
 extern Bool FilterExhausted(Filter filter);
 
 /* FilterMatches -- does the expression hold for this event?
@@ -60,7 +60,7 @@ extern Bool FilterExhausted(Filter filter);
  *          no allocation but when the first event of a type comes */
 extern Bool FilterMatches(Filter filter, LogEvent event);
 
-/* PawRequestFilter (pawlog.h) puts into a request what a filter says, after FilterTimes. */
+/* PawRequestFilter (pawlog.h) makes a request use a filter; call it after FilterTimes. */
 
 /* FilterRes -- ResMEMORY: there was no memory for a plan, and FilterMatches has said FALSE instead.  NULL: ResOK */
 extern Res FilterRes(Filter filter);

@@ -17,60 +17,42 @@
 #include "log/typenames.h"
 #include "request/traceset.h"
 
-/* ---- Numbers that are in a relation to another ---- */
+/* ---- The range of numbers for which a comparison holds ---- */
 
-/* The integers next to a number: the least that is not less, the greatest that is not greater. */
-typedef struct rangeNextStruct {
-  Bool up, down;          /* there is one */
-  uint64_t least, greatest;
-} rangeNextStruct;
-
-static rangeNextStruct rangeNext(FilterNumber number)
+/* rangeNext -- the greatest integer that is not greater than a number, or the least that is not less (`up`); of a
+ * number far outside of 64 bits, some integer outside of them */
+static __int128 rangeNext(FilterNumber number, Bool up)
 {
-  static const double beyond = 18446744073709551616.0; /* of 64 bits */
-  double real = number->real;
-  uint64_t greatest;
+  static const double far = 0x1p+100;
+  double real = number->real > far ? far : number->real < -far ? -far : number->real;
+  __int128 next = (__int128)real;
 
-  if (number->whole && (!number->negative || number->integer == 0))
-    return (rangeNextStruct){TRUE, TRUE, number->integer, number->integer};
-  if (real < 0)
-    return (rangeNextStruct){TRUE, FALSE, 0, 0};
-  if (real >= beyond)
-    return (rangeNextStruct){FALSE, TRUE, 0, UINT64_MAX};
-  greatest = (uint64_t)real;
-  return (rangeNextStruct){TRUE, TRUE, greatest + ((double)greatest < real), greatest};
+  if (number->whole)
+    return number->negative ? -(__int128)number->integer : (__int128)number->integer;
+  return next + (up && (double)next < real) - (!up && (double)next > real);
 }
 
 /* rangeMake -- the integers that are in a relation to a number; for IN, from `number` to `last` */
 static FilterRangeStruct rangeMake(FilterMark relation, FilterNumber number, FilterNumber last)
 {
-  static const FilterRangeStruct none = {1, 0}, all = {0, UINT64_MAX};
-  rangeNextStruct next = rangeNext(number), end;
+  __int128 lo = 0, hi = UINT64_MAX;
 
-  switch (relation) {
-  case FilterMarkEQ:
-    return next.up && next.down && next.least == next.greatest ? (FilterRangeStruct){next.least, next.least} : none;
-  case FilterMarkGE:
-    return next.up ? (FilterRangeStruct){next.least, UINT64_MAX} : none;
-  case FilterMarkLE:
-    return next.down ? (FilterRangeStruct){0, next.greatest} : none;
-  case FilterMarkGT:
-    if (!next.down)
-      return all;
-    return next.greatest < UINT64_MAX ? (FilterRangeStruct){next.greatest + 1, UINT64_MAX} : none;
-  case FilterMarkLT:
-    if (!next.up)
-      return all;
-    return next.least > 0 ? (FilterRangeStruct){0, next.least - 1} : none;
-  case FilterMarkIN:
-    end = rangeNext(last);
-    return next.up && end.down && next.least <= end.greatest ? (FilterRangeStruct){next.least, end.greatest} : none;
-  default:
-    NOTREACHED;
-  }
+  if (relation == FilterMarkEQ || relation == FilterMarkGE || relation == FilterMarkIN)
+    lo = rangeNext(number, TRUE);
+  else if (relation == FilterMarkGT)
+    lo = rangeNext(number, FALSE) + 1;
+  if (relation == FilterMarkEQ || relation == FilterMarkLE)
+    hi = rangeNext(number, FALSE);
+  else if (relation == FilterMarkLT)
+    hi = rangeNext(number, TRUE) - 1;
+  else if (relation == FilterMarkIN)
+    hi = rangeNext(last, FALSE);
+  lo = lo < 0 ? 0 : lo;
+  hi = hi > UINT64_MAX ? UINT64_MAX : hi;
+  return lo <= hi ? (FilterRangeStruct){(uint64_t)lo, (uint64_t)hi} : (FilterRangeStruct){1, 0};
 }
 
-/* rangeBeside -- the next greater double, or the next less; libm has it, which a library would have to ask for */
+/* rangeBeside -- the next greater double, or the next less; without libm, which libpawlog would then need */
 static double rangeBeside(double number, Bool up)
 {
   uint64_t bits;
@@ -118,7 +100,7 @@ typedef struct PatternStruct {
   Bool repeated;                     /* what was last is a repetition */
 } PatternStruct, *Pattern;
 
-/* patternTimes -- what was last comes so often */
+/* patternTimes -- the last piece is repeated this often */
 static void patternTimes(Pattern pattern, uint64_t times)
 {
   uint64_t more = pattern->last * (times > 0 ? times - 1 : 0) + 1;
@@ -128,14 +110,14 @@ static void patternTimes(Pattern pattern, uint64_t times)
   pattern->last += more;
 }
 
-/* patternPiece -- what a repetition may be of, of so many pieces */
+/* patternPiece -- the next part of the pattern, which may be repeated, has so many pieces */
 static void patternPiece(Pattern pattern, uint64_t pieces)
 {
   pattern->last = pieces;
   pattern->sum[pattern->depth] += pieces;
 }
 
-/* patternInterval -- behind {: the largest of its numbers */
+/* patternInterval -- after {: the largest of its numbers */
 static uint64_t patternInterval(Pattern pattern)
 {
   uint64_t most = 0, n = 0;
@@ -166,7 +148,7 @@ static void patternBracket(Pattern pattern)
   pattern->next = next + (*next == ']');
 }
 
-/* patternStep -- one piece further; FALSE: there is nothing that it can be compiled to */
+/* patternStep -- go on by one piece; FALSE: the pattern is too large or refused */
 static Bool patternStep(Pattern pattern)
 {
   Bool repeats = strchr("*+?{", *pattern->next) != NULL;
@@ -210,7 +192,7 @@ static Bool patternStep(Pattern pattern)
   return pattern->added <= patternAddedMAX;
 }
 
-/* patternRefers -- does it have a back reference? */
+/* patternRefers -- does the pattern have a back reference? */
 static Bool patternRefers(const char *pattern)
 {
   for (; *pattern != '\0'; ++pattern)
@@ -259,8 +241,7 @@ static Res patternTest(Filter filter, FilterTest test)
   return res;
 }
 
-/* The string is copied, because not everybody's regexec leaves alone what is behind REG_STARTEND's end; nothing that an
- * event can hold is longer than the room. */
+/* Copied, because some regexec read beyond REG_STARTEND's end; no string of an event is longer than the room. */
 Bool FilterPatternMatches(FilterTest test, const char *string, Size length)
 {
   char room[EventSizeMAX + 1];
@@ -334,7 +315,7 @@ static Bool checkKind(void *data, Registry registry, EventType type)
   return checkSame(look->operand->token, kind, strlen(kind));
 }
 
-/* checkMissing -- nothing is called like that: say what is near */
+/* checkMissing -- there is no such name: the error lists similar ones */
 static Res checkMissing(Filter filter, FilterToken token, const char *what, Suggest near)
 {
   char room[512];
@@ -347,7 +328,7 @@ static Res checkMissing(Filter filter, FilterToken token, const char *what, Sugg
                     TextTerminate(&text));
 }
 
-/* checkField -- which field an operand is, and as what it can be compared */
+/* checkField -- find the field of an operand, and the class in which it can be compared */
 static Res checkField(Filter filter, FilterOperand operand, unsigned *classesReturn)
 {
   checkLookStruct look = {.operand = operand};
@@ -372,7 +353,7 @@ static Res checkField(Filter filter, FilterOperand operand, unsigned *classesRet
   return ResOK;
 }
 
-/* checkMixed -- two things that cannot be compared */
+/* checkMixed -- the error for two operands that cannot be compared */
 static Res checkMixed(Filter filter, FilterOperand left, unsigned classes, FilterOperand right)
 {
   FilterToken a = left->token, b = right->token;
@@ -384,7 +365,7 @@ static Res checkMixed(Filter filter, FilterOperand left, unsigned classes, Filte
                     (int)(b->length < checkShownMAX ? b->length : checkShownMAX), filter->text + b->at, is);
 }
 
-/* checkMoment -- a constant as ns since 1970, however far away */
+/* checkMoment -- a constant as ns since 1970, also if that does not fit 64 bits */
 static Res checkMoment(Filter filter, FilterToken token, FilterNumber numberReturn)
 {
   char room[64];
@@ -448,7 +429,7 @@ static Res checkProgram(Filter filter, FilterTest test)
   return checkMissing(filter, test->right.token, "no process", &near);
 }
 
-/* checkKnown -- is there anything that is called like that? */
+/* checkKnown -- does the log have a kind, type or program of this name? */
 static Res checkKnown(Filter filter, FilterTest test)
 {
   checkLookStruct look = {.operand = &test->right};

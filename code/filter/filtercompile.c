@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "filter/filterdata.h"
 #include "log/processname.h"
 
@@ -33,13 +34,14 @@ int FilterParam(EventType type, FilterOperand operand, FilterClass class)
   return -1;
 }
 
-/* planStep -- one more step; what leads to the same place whatever the answer is none */
+/* planStep -- add a step; none is needed if both answers lead to the same place */
 static uint16_t planStep(Plan plan, FilterTest test, FilterAsk ask, Index offset, uint16_t yes, uint16_t no)
 {
   FilterStep step = &plan->filter->scratch[plan->count];
 
   if (yes == no)
     return yes;
+  AVER(plan->count < FilterTestSTEPS * plan->filter->tests);
   step->ask = (uint16_t)ask;
   step->offset = (uint16_t)offset;
   step->yes = yes;
@@ -50,7 +52,7 @@ static uint16_t planStep(Plan plan, FilterTest test, FilterAsk ask, Index offset
   return plan->count++;
 }
 
-/* planRange -- a number between 0 and `most` is asked for; some answers are known */
+/* planRange -- a test of a number that lies between 0 and `most`; no step if all or no values are in the range */
 static uint16_t planRange(Plan plan, FilterTest test, FilterAsk ask, Index offset, uint64_t most, uint16_t yes,
                           uint16_t no)
 {
@@ -74,7 +76,7 @@ static uint16_t planWord(Plan plan, FilterTest test, Index i, uint16_t yes, uint
   return planRange(plan, test, type->width[i] == 8 ? FilterAskWORD8 : FilterAskWORD4, type->offset[i], most, yes, no);
 }
 
-/* planTime -- the time, of which it is known where the caller looks for events */
+/* planTime -- a test of the time; all events are within [filter->from, filter->to) */
 static uint16_t planTime(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
 {
   FilterRange range = &test->range;
@@ -87,10 +89,24 @@ static uint16_t planTime(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
   return planStep(plan, test, FilterAskTIME, 0, yes, no);
 }
 
+/* fixedNumber, fixedString -- a field that all events of a type in a process have in common */
+static uint64_t fixedNumber(LogProcess process, EventType type, FilterField field)
+{
+  return field == FilterFieldKIND ? type->kind : field == FilterFieldCODE ? type->code : process->header.pid;
+}
+
+static const char *fixedString(LogProcess process, EventType type, FilterField field, Size *lengthReturn)
+{
+  const char *string = field == FilterFieldKIND ? process->registry->kind[type->kind] : process->header.program;
+
+  *lengthReturn = field == FilterFieldNAME ? type->nameLength : strlen(string);
+  return field == FilterFieldNAME ? type->name : string;
+}
+
 static uint16_t planNumber(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
 {
   FilterRange range = &test->range;
-  uint64_t value = plan->process->header.pid;
+  uint64_t value;
   int param;
 
   switch (test->left.field) {
@@ -106,16 +122,10 @@ static uint16_t planNumber(Plan plan, FilterTest test, uint16_t yes, uint16_t no
     if (plan->type->letter[param] == 'D')
       return planStep(plan, test, FilterAskREAL, (Index)param, yes, no);
     return planWord(plan, test, (Index)param, yes, no);
-  case FilterFieldKIND:
-    value = plan->type->kind;
-    break;
-  case FilterFieldCODE:
-    value = plan->type->code;
-    break;
   default:
-    break;
+    value = fixedNumber(plan->process, plan->type, test->left.field);
+    return value >= range->lo && value <= range->hi ? yes : no;
   }
-  return value >= range->lo && value <= range->hi ? yes : no;
 }
 
 const char *FilterProgram(FilterTest test, LogProcess process)
@@ -132,43 +142,38 @@ const char *FilterProgram(FilterTest test, LogProcess process)
 
 static uint16_t planString(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
 {
+  FilterField field = test->left.field;
   const char *string;
   Size length;
+  int param;
 
-  switch (test->left.field) {
-  case FilterFieldNAME:
-    string = plan->type->name;
-    length = plan->type->nameLength;
-    break;
-  case FilterFieldKIND:
-    string = plan->process->registry->kind[plan->type->kind];
-    length = strlen(string);
-    break;
-  case FilterFieldPROCESS:
+  if (field == FilterFieldPARAM) {
+    param = FilterParam(plan->type, &test->left, FilterClassSTRING);
+    AVER(param >= 0);
+    return planStep(plan, test, FilterAskSTRING, (Index)param, yes, no);
+  }
+  string = fixedString(plan->process, plan->type, field, &length);
+  if (field == FilterFieldPROCESS) {
     string = FilterProgram(test, plan->process);
     length = strlen(string);
-    break;
-  default:
-    return planStep(plan, test, FilterAskSTRING, (Index)FilterParam(plan->type, &test->left, FilterClassSTRING), yes,
-                    no);
   }
   return FilterStringHolds(test, string, length) ? yes : no;
 }
 
-/* planLacks -- is an operand a parameter that the type does not have? */
+/* planLacks -- is an operand a parameter that the type lacks? */
 static Bool planLacks(Plan plan, FilterOperand operand, FilterClass class)
 {
   return operand->token->mark == FilterMarkNAME && operand->field == FilterFieldPARAM &&
          FilterParam(plan->type, operand, class) < 0;
 }
 
-/* planCpu -- is an operand the processor, which is not known of each event? */
+/* planCpu -- is an operand the processor, which some events do not have? */
 static Bool planCpu(FilterOperand operand)
 {
   return operand->token->mark == FilterMarkNAME && operand->field == FilterFieldCPU;
 }
 
-/* planCpuKnown -- first it is asked whether it is known: if not, no comparison holds */
+/* planCpuKnown -- a step before the comparison: if the processor is not known, no comparison holds */
 static uint16_t planCpuKnown(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
 {
   uint16_t step = planStep(plan, test, FilterAskCPU, 0, yes, no);
@@ -180,7 +185,7 @@ static uint16_t planCpuKnown(Plan plan, FilterTest test, uint16_t yes, uint16_t 
   return step;
 }
 
-/* planHolds -- one comparison of what the event has */
+/* planHolds -- a test of one comparison of the event's own values */
 static uint16_t planHolds(Plan plan, FilterTest test, uint16_t yes, uint16_t no)
 {
   if (test->right.token->mark == FilterMarkNAME)
@@ -232,7 +237,7 @@ static FilterPlan planMake(Filter filter, LogProcess process, EventType type)
   return made;
 }
 
-/* planPlans -- the plans that serve a process, new or another's with the same types */
+/* planPlans -- the table of plans for a process: a new one, or that of another process with the same types */
 static FilterPlans planPlans(Filter filter, LogProcess process)
 {
   FilterPlans plans;
@@ -250,20 +255,15 @@ static FilterPlans planPlans(Filter filter, LogProcess process)
   return plans;
 }
 
-/* planProcess -- room for a process in the table by number */
+/* planProcess -- make room for a process in the table by number */
 static Bool planProcess(Filter filter, Index number)
 {
-  Count count = number + 1 > 2 * filter->processes ? number + 1 : 2 * filter->processes;
-  FilterPlans *by;
-
-  if (number < filter->processes)
-    return TRUE;
-  by = realloc(filter->by, count * sizeof *by);
-  if (by == NULL)
-    return FALSE;
-  memset(by + filter->processes, 0, (count - filter->processes) * sizeof *by);
-  filter->by = by;
-  filter->processes = count;
+  while (number >= filter->processes) {
+    Count before = filter->processes;
+    if (!Grow(&filter->by, &filter->processes, before, sizeof *filter->by))
+      return FALSE;
+    memset(filter->by + before, 0, (filter->processes - before) * sizeof *filter->by);
+  }
   return TRUE;
 }
 
@@ -289,7 +289,7 @@ FilterPlan FilterPlanFor(Filter filter, LogProcess process, EventType type)
 
 /* ---- Does an event pass? ---- */
 
-/* runOrder -- how two strings stand: below 0, 0, above */
+/* runOrder -- compare two strings: below 0, 0, above */
 static int runOrder(const char *a, Size n, const char *b, Size m)
 {
   int order = memcmp(a, b, n < m ? n : m);
@@ -325,18 +325,9 @@ Bool FilterStringHolds(FilterTest test, const char *string, Size length)
 /* runString -- an operand of an event as a string */
 static const char *runString(FilterOperand operand, LogEvent event, Size *lengthReturn)
 {
-  const char *string = event->process->header.program;
-
   if (operand->field == FilterFieldPARAM)
     return LogEventString(event, (Index)FilterParam(event->type, operand, FilterClassSTRING), lengthReturn);
-  if (operand->field == FilterFieldNAME) {
-    *lengthReturn = event->type->nameLength;
-    return event->type->name;
-  }
-  if (operand->field == FilterFieldKIND)
-    string = event->process->registry->kind[event->type->kind];
-  *lengthReturn = strlen(string);
-  return string;
+  return fixedString(event->process, event->type, operand->field, lengthReturn);
 }
 
 /* runNumber -- an operand of an event as a number; *realReturn instead if it is a double */
@@ -345,24 +336,17 @@ static uint64_t runNumber(FilterOperand operand, LogEvent event, Bool *isReal, d
   Index i;
 
   *isReal = FALSE;
-  switch (operand->field) {
-  case FilterFieldPID:
-    return event->process->header.pid;
-  case FilterFieldTID:
+  if (operand->field == FilterFieldTID)
     return event->thread;
-  case FilterFieldKIND:
-    return event->type->kind;
-  case FilterFieldCODE:
-    return event->type->code;
-  case FilterFieldCPU:
+  if (operand->field == FilterFieldCPU)
     return event->cpu;
-  default:
-    i = (Index)FilterParam(event->type, operand, FilterClassNUMBER);
-    *isReal = event->type->letter[i] == 'D';
-    if (*isReal)
-      *realReturn = LogEventDouble(event, i);
-    return LogEventWord(event, i);
-  }
+  if (operand->field != FilterFieldPARAM)
+    return fixedNumber(event->process, event->type, operand->field);
+  i = (Index)FilterParam(event->type, operand, FilterClassNUMBER);
+  *isReal = event->type->letter[i] == 'D';
+  if (*isReal)
+    *realReturn = LogEventDouble(event, i);
+  return LogEventWord(event, i);
 }
 
 /* runPair -- are two fields in the test's relation? */
@@ -387,7 +371,7 @@ static Bool runPair(FilterTest test, LogEvent event)
   return a == a && b == b && runRelation(test->relation, (a > b) - (a < b));
 }
 
-/* runRare -- the answers that take longer */
+/* runRare -- the tests that take longer */
 static __attribute__((noinline)) Bool runRare(const FilterStepStruct *step, LogEvent event)
 {
   const char *string;

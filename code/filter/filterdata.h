@@ -39,7 +39,7 @@ typedef struct FilterTokenStruct {
   FilterMark mark;
   Size at, length;           /* in the expression */
   FilterNumberStruct number;
-  const char *string;        /* what a STRING stands for, or what a NAME is called */
+  const char *string;        /* STRING: its value; NAME: the name */
   Size stringLength;
 } FilterTokenStruct, *FilterToken;
 
@@ -97,7 +97,7 @@ typedef enum FilterAsk {
 
 typedef struct FilterStepStruct {
   uint16_t ask;
-  uint16_t offset;           /* of the parameter in the event, for WORD8 and WORD4; else its number */
+  uint16_t offset;           /* WORD8 and WORD4: offset in the event; else the parameter's number */
   uint16_t yes, no;
   uint64_t lo, span;         /* WORD*, TIME, TID, CPU: value - lo <= span */
   FilterTest test;
@@ -109,7 +109,7 @@ typedef struct FilterPlanStruct {
   FilterStepStruct step[];
 } FilterPlanStruct, *FilterPlan;
 
-/* The plans for one registry; for one process, where the expression asks for something of it. */
+/* The plans for one registry; or for one process, if the expression uses pid or process. */
 typedef struct FilterPlansStruct *FilterPlans;
 
 struct FilterPlansStruct {
@@ -131,7 +131,7 @@ struct FilterStruct {
   Count tokens, nodes, tests;
   FilterNode root;
   Bool own;                  /* the plans of each process are its own */
-  uint64_t from, to;         /* only events of these times will be asked about */
+  uint64_t from, to;         /* the request has only events of these times */
   FilterPlans plans;         /* all there are, */
   FilterPlans *by;           /* and by number of the process, or NULL */
   Count processes;
@@ -139,21 +139,20 @@ struct FilterStruct {
   Text error;                /* while it is made */
 };
 
-/* FilterFail -- say what is wrong at a place of the expression; returns ResPARAM
- * Takes printf's arguments. */
+/* FilterFail -- write the error for a position in the expression; returns ResPARAM.  Takes printf's arguments. */
 extern Res FilterFail(Filter filter, Size at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The stages of FilterMake, in this order; each fails with ResPARAM, having said why, or with ResMEMORY. */
 extern Res FilterParse(Filter filter);
 extern Res FilterCheckTests(Filter filter);
 
-/* FilterPlanFor -- the plan for a type, or NULL: no memory, which FilterRes will say */
+/* FilterPlanFor -- the plan for a type; NULL: no memory, and FilterRes returns ResMEMORY from then on */
 extern FilterPlan FilterPlanFor(Filter filter, LogProcess process, EventType type);
 
-/* FilterParam -- the parameter that a field names, if a type has it and it can be compared like that; else -1 */
+/* FilterParam -- the number of the parameter that a field names, if the type has it in that class; else -1 */
 extern int FilterParam(EventType type, FilterOperand operand, FilterClass class);
 
-/* FilterProgram -- a process's program as a test compares it: its name, unless a path or a pattern is asked for */
+/* FilterProgram -- the name or path of a process's program with which a test compares (filter.md .program) */
 extern const char *FilterProgram(FilterTest test, LogProcess process);
 
 /* FilterStringHolds -- is a string in the test's relation to its constant? */

@@ -1,6 +1,6 @@
 /* filterparse.c -- a filter's expression becomes tokens, and those a tree of comparisons
  *
- * A token that nothing can be made of is told here, at its place.  A number must end where its letters end: 12abc is
+ * Errors name the place of the token that cannot be understood.  A number must end where its letters end: 12abc is
  * not 12 and a name.
  *
  * SPDX-License-Identifier: BSD-2-Clause
@@ -14,7 +14,7 @@
 #include "base/aver.h"
 #include "filter/filterdata.h"
 
-/* Longer ones before those that they begin with. */
+/* Longer tokens come before their own beginnings. */
 static const struct {
   char text[3];
   FilterMark mark;
@@ -29,16 +29,11 @@ static Bool lexInName(char c)
   return isalnum((unsigned char)c) || c == '_';
 }
 
-static Bool lexDigit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
 /* lexSuffix -- K, M, G, T behind a number, as a power of two */
 static unsigned lexSuffix(const char *next)
 {
   static const char letters[] = "KMGT";
-  const char *found = *next != '\0' ? strchr(letters, *next) : NULL;
+  const char *found = memchr(letters, *next, strlen(letters));
 
   return found != NULL ? (unsigned)(found - letters + 1) * 10 : 0;
 }
@@ -67,7 +62,7 @@ static Res lexNumber(Filter filter, FilterToken token)
       ;
   } else {
     end += strspn(end, "0123456789");
-    if (*end == '.' || ((*end == 'e' || *end == 'E') && (lexDigit(end[1]) || strchr("+-", end[1]) != NULL))) {
+    if (*end == '.' || ((*end == 'e' || *end == 'E') && strchr("+-0123456789", end[1]) != NULL)) {
       char *behind;
       number->real = strtod(digits, &behind);
       end = behind;
@@ -93,34 +88,31 @@ static Res lexNumber(Filter filter, FilterToken token)
   return ResOK;
 }
 
-static unsigned lexHex(char c)
-{
-  return lexDigit(c) ? (unsigned)(c - '0') : (unsigned)(tolower((unsigned char)c) - 'a' + 10);
-}
-
-/* lexEscape -- what stands behind a backslash, up to three digits of it; NULL: nothing known */
+/* lexEscape -- the byte for the letter or digits after a backslash; NULL: C has no such escape */
 static const char *lexEscape(char *byteReturn, const char *next)
 {
   static const char letters[] = "abfnrtv\\\"'?", bytes[] = "\a\b\f\n\r\t\v\\\"'?";
   const char *found = *next != '\0' ? strchr(letters, *next) : NULL;
-  unsigned value = 0, digits = 0;
+  Bool hex = *next == 'x';
+  char digits[4] = "";
+  unsigned long value;
+  Size length;
 
   if (found != NULL) {
     *byteReturn = bytes[found - letters];
     return next + 1;
   }
-  if (*next == 'x') {
-    for (++next; isxdigit((unsigned char)*next) && digits < 2; ++next, ++digits)
-      value = value * 16 + lexHex(*next);
-  } else {
-    for (; *next >= '0' && *next <= '7' && digits < 3; ++next, ++digits)
-      value = value * 8 + (unsigned)(*next - '0');
-  }
+  next += hex;
+  length = strspn(next, hex ? "0123456789abcdefABCDEF" : "01234567");
+  if (length > (hex ? 2 : 3))
+    length = hex ? 2 : 3;
+  memcpy(digits, next, length);
+  value = strtoul(digits, NULL, hex ? 16 : 8);
   *byteReturn = (char)value;
-  return digits > 0 && value <= 0xff ? next : NULL;
+  return length > 0 && value <= 0xff ? next + length : NULL;
 }
 
-/* lexString -- a string; `room` gets what it stands for, which is never longer */
+/* lexString -- a string; `room` gets its value, which is never longer than its text */
 static Res lexString(Filter filter, FilterToken token, char **room)
 {
   const char *text = filter->text + token->at, *next = text + 1;
@@ -143,7 +135,7 @@ static Res lexString(Filter filter, FilterToken token, char **room)
   return ResOK;
 }
 
-/* lexName -- a name; with a point before it, a parameter that is called like something else */
+/* lexName -- a name; with a point before it, it is a parameter's */
 static void lexName(Filter filter, FilterToken token)
 {
   const char *text = filter->text + token->at;
@@ -181,7 +173,7 @@ static Res lexToken(Filter filter, FilterToken token, char **room)
 {
   const char *text = filter->text + token->at;
 
-  if (lexDigit(*text) || (*text == '-' && lexDigit(text[1])) || (*text == '.' && lexDigit(text[1]))) {
+  if (isdigit((unsigned char)text[*text == '-' || *text == '.'])) {
     token->mark = FilterMarkNUMBER;
     return lexNumber(filter, token);
   }
@@ -201,7 +193,7 @@ static Res lexToken(Filter filter, FilterToken token, char **room)
   return lexMark(filter, token);
 }
 
-/* lexAll -- the expression becomes tokens */
+/* lexAll -- turn the expression into tokens */
 static Res lexAll(Filter filter)
 {
   char *room = filter->strings;
@@ -242,7 +234,7 @@ static Bool parseIs(Parse parse, FilterMark mark)
   return TRUE;
 }
 
-/* parseExpected -- something else stands here than can */
+/* parseExpected -- the error for a token that cannot come here */
 static Res parseExpected(Parse parse, const char *what)
 {
   FilterToken token = parse->next;
@@ -292,7 +284,7 @@ static Res parseInterval(Parse parse, FilterTest test)
   return parseIs(parse, FilterMarkTO) ? ResOK : parseExpected(parse, "]");
 }
 
-/* parseTurn -- the field comes to the left */
+/* parseTurn -- put the field on the left of the comparison */
 static void parseTurn(FilterTest test)
 {
   static const FilterMark turned[] = {
@@ -380,30 +372,28 @@ static Res parseNot(Parse parse, FilterNode *nodeReturn)
   return res;
 }
 
-static Res parseAll(Parse parse, FilterNode *nodeReturn)
+/* parseJoin -- one or more of what `part` parses, with `mark` between */
+static Res parseJoin(Parse parse, FilterNode *nodeReturn, FilterMark mark, int op, Res (*part)(Parse, FilterNode *))
 {
-  Res res = parseNot(parse, nodeReturn);
+  Res res = part(parse, nodeReturn);
 
-  while (res == ResOK && parseIs(parse, FilterMarkAND)) {
+  while (res == ResOK && parseIs(parse, mark)) {
     FilterNode right;
-    res = parseNot(parse, &right);
+    res = part(parse, &right);
     if (res == ResOK)
-      *nodeReturn = parseNode(parse, FilterNodeAND, *nodeReturn, right);
+      *nodeReturn = parseNode(parse, op, *nodeReturn, right);
   }
   return res;
 }
 
+static Res parseAll(Parse parse, FilterNode *nodeReturn)
+{
+  return parseJoin(parse, nodeReturn, FilterMarkAND, FilterNodeAND, parseNot);
+}
+
 static Res parseAny(Parse parse, FilterNode *nodeReturn)
 {
-  Res res = parseAll(parse, nodeReturn);
-
-  while (res == ResOK && parseIs(parse, FilterMarkOR)) {
-    FilterNode right;
-    res = parseAll(parse, &right);
-    if (res == ResOK)
-      *nodeReturn = parseNode(parse, FilterNodeOR, *nodeReturn, right);
-  }
-  return res;
+  return parseJoin(parse, nodeReturn, FilterMarkOR, FilterNodeOR, parseAll);
 }
 
 Res FilterParse(Filter filter)

@@ -4,29 +4,25 @@
  */
 #include "filter/timeparse.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { whenNANOS = 1000000000, whenDIGITS = 9 };
 
 /* whenDigits -- decimal digits at *next, at most 12; FALSE if there is none */
-static Bool whenDigits(uint64_t *numberReturn, unsigned *digitsReturn, const char **next)
+static Bool whenDigits(uint64_t *numberReturn, Size *digitsReturn, const char **next)
 {
-  uint64_t n = 0;
-  unsigned digits = 0;
-
-  for (; **next >= '0' && **next <= '9'; ++*next)
-    if (++digits <= 12)
-      n = n * 10 + (uint64_t)(**next - '0');
-  *numberReturn = n;
-  if (digitsReturn != NULL)
-    *digitsReturn = digits;
-  return digits > 0 && digits <= 12;
+  *digitsReturn = strspn(*next, "0123456789");
+  *numberReturn = *digitsReturn > 0 ? strtoull(*next, NULL, 10) : 0;
+  *next += *digitsReturn;
+  return *digitsReturn > 0 && *digitsReturn <= 12;
 }
 
-/* whenFraction -- what is behind the seconds: nothing, or a point and digits, as ns */
+/* whenFraction -- what follows the seconds: nothing, or a point and digits, as ns */
 static Bool whenFraction(uint64_t *nsReturn, const char *next)
 {
-  unsigned digits;
+  Size digits;
 
   *nsReturn = 0;
   if (*next == '\0')
@@ -41,28 +37,23 @@ static Bool whenFraction(uint64_t *nsReturn, const char *next)
 }
 
 /* whenClock -- wall time on the day of the traceset's start, or the day after */
-static uint64_t whenClock(LogSummary summary, uint64_t hours, uint64_t minutes, uint64_t seconds, uint64_t ns)
+static uint64_t whenClock(LogSummary summary, const uint64_t *part, uint64_t ns)
 {
   time_t start = (time_t)(summary->first / whenNANOS);
-  struct tm local;
-  uint64_t when;
+  uint64_t when[2];
+  int day;
 
-  (void)localtime_r(&start, &local);
-  local.tm_hour = (int)hours;
-  local.tm_min = (int)minutes;
-  local.tm_sec = (int)seconds;
-  local.tm_isdst = -1;
-  when = (uint64_t)mktime(&local) * whenNANOS + ns;
-  if (when < summary->first) {
-    uint64_t next;
-    local.tm_mday += 1;
-    local.tm_hour = (int)hours;
+  for (day = 0; day < 2; ++day) {
+    struct tm local;
+    (void)localtime_r(&start, &local);
+    local.tm_mday += day;
+    local.tm_hour = (int)part[0];
+    local.tm_min = (int)part[1];
+    local.tm_sec = (int)part[2];
     local.tm_isdst = -1;
-    next = (uint64_t)mktime(&local) * whenNANOS + ns;
-    if (next <= summary->last)
-      when = next;
+    when[day] = (uint64_t)mktime(&local) * whenNANOS + ns;
   }
-  return when;
+  return when[0] < summary->first && when[1] <= summary->last ? when[1] : when[0];
 }
 
 Res LogWhen(uint64_t *timeReturn, LogSummary summary, const char *string)
@@ -70,8 +61,9 @@ Res LogWhen(uint64_t *timeReturn, LogSummary summary, const char *string)
   uint64_t part[3], ns;
   unsigned parts = 0;
   const char *next = string;
+  Size digits;
 
-  while (parts < 3 && whenDigits(&part[parts], NULL, &next)) {
+  while (parts < 3 && whenDigits(&part[parts], &digits, &next)) {
     ++parts;
     if (*next != ':')
       break;
@@ -87,6 +79,6 @@ Res LogWhen(uint64_t *timeReturn, LogSummary summary, const char *string)
   }
   if (part[0] > 23 || part[1] > 59 || part[2] > 60)
     return ResPARAM;
-  *timeReturn = whenClock(summary, part[0], part[1], part[2], ns);
+  *timeReturn = whenClock(summary, part, ns);
   return ResOK;
 }

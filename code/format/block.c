@@ -4,9 +4,6 @@
  */
 #include "format/block.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "base/aver.h"
 #include "base/crc.h"
 #include "base/fence.h"
@@ -22,6 +19,7 @@ void BlockSeal(BlockHeader header, void *rest, Size packed, const void *events)
 {
   Bool less = packed > 0 && packed < header->used;
 
+  AVER(packed <= BlockRestMAX);
   if (less)
     header->flags |= BlockFlagPACKED;
   else if (rest != events)
@@ -68,35 +66,28 @@ static Bool blockSizesSound(BlockHeader h)
          ((h->flags & BlockFlagPACKED) != 0 || h->rest == h->used) && h->first <= h->last;
 }
 
-Bool BlockCountsSound(const BlockHeaderStruct *h)
+/* blockCountsSound -- can what a header says of its stream be true: the block's number, and the events before it? */
+static Bool blockCountsSound(BlockHeader h)
 {
-  return h->sequence <= CountMAX && h->discarded <= CountMAX && (h->before <= CountMAX || h->before == BlockBeforeUNKNOWN);
+  return h->sequence <= CountMAX && h->discarded <= CountMAX &&
+         (h->before <= CountMAX || h->before == BlockBeforeUNKNOWN);
 }
 
-/* blockHeaderTake -- what both kinds of reading do first: magic, order */
-static Res blockHeaderTake(BlockHeader header, Bool *swappedReturn, const void *bytes)
+Res BlockHeaderRead(BlockHeader header, Bool *swappedReturn, const void *bytes)
 {
+  uint32_t crc = Crc32c(0, bytes, offsetof(BlockHeaderStruct, headerCrc));
+
   memcpy(header, bytes, sizeof *header);
   if (memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) != 0)
     return ResFORMAT;
   *swappedReturn = header->order != BlockORDER;
   if (*swappedReturn)
     blockHeaderSwap(header);
-  return header->order == BlockORDER ? ResOK : ResFORMAT;
-}
-
-Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes)
-{
-  uint32_t crc = Crc32c(0, bytes, offsetof(BlockHeaderStruct, headerCrc));
-  Res res = blockHeaderTake(headerReturn, swappedReturn, bytes);
-
-  if (res != ResOK)
-    return res;
-  if (crc != headerReturn->headerCrc)
+  if (header->order != BlockORDER || header->headerCrc != crc)
     return ResFORMAT;
-  if (headerReturn->major != BlockMAJOR)
+  if (header->major != BlockMAJOR)
     return ResVERSION;
-  return blockSizesSound(headerReturn) && BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
+  return blockSizesSound(header) && blockCountsSound(header) ? ResOK : ResFORMAT;
 }
 
 /* blockMix -- one field more; no two values of it give the same */
@@ -130,24 +121,12 @@ static Bool blockSumSound(BlockHeader h)
   return h->mono == sum || h->last == sum;
 }
 
-Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes)
-{
-  Res res = blockHeaderTake(headerReturn, swappedReturn, bytes);
-
-  if (res != ResOK)
-    return res;
-  if (headerReturn->major != BlockMAJOR)
-    return ResVERSION;
-  return headerReturn->whole >= BlockMIN && headerReturn->whole <= BlockMAX && blockSumSound(headerReturn) &&
-         BlockCountsSound(headerReturn) ? ResOK : ResFORMAT;
-}
-
 Bool BlockUnsealedIs(BlockHeader header, const void *bytes, Size whole, uint64_t process)
 {
-  Bool swapped;
-
-  return BlockHeaderUnsealedRead(header, &swapped, bytes) == ResOK && !swapped && header->whole == whole &&
-         header->process == process;
+  memcpy(header, bytes, sizeof *header);
+  return memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
+         header->major == BlockMAJOR && header->whole == whole && whole >= BlockMIN && whole <= BlockMAX &&
+         (process == 0 || header->process == process) && blockSumSound(header) && blockCountsSound(header);
 }
 
 void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, uint16_t always)
@@ -155,6 +134,7 @@ void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, 
   char *base = events;
   Size at, to = 0, size;
 
+  AVER(*used % EventALIGN == 0 && *used <= BlockMAX);
   for (at = 0; at < *used; at += size) {
     EventHeaderStruct event;
     memcpy(&event, base + at, sizeof event);
@@ -172,6 +152,9 @@ void BlockChoose(void *events, Size *used, Count *count, const uint8_t *wanted, 
 
 void BlockSealOpen(BlockHeader header, BlockTally tally, unsigned flag)
 {
+  AVER(flag == BlockFlagRECOVERED || flag == BlockFlagSNAPSHOT);
+  AVER(tally->used <= BlockMAX - BlockHeaderSIZE && tally->used % EventALIGN == 0);
+  AVER(tally->count <= tally->used / EventALIGN);
   header->flags = (uint8_t)((header->flags & BlockFlagsOWNER) | flag);
   header->used = (uint32_t)tally->used;
   header->count = (uint32_t)tally->count;
@@ -197,18 +180,11 @@ __attribute__((no_sanitize("thread"))) Bool BlockCopyLive(void *copy, const void
   uint64_t *to = copy;
   Index i;
 
+  AVER(size % sizeof *to == 0 && size >= BlockHeaderSIZE && size <= BlockMAX);
   for (i = 0; i < size / sizeof *to; ++i)
     to[i] = from[i];
   Fence();
   return BlockSame(block, copy);
-}
-
-Bool BlockHeaderCheck(BlockHeader header)
-{
-  AVER(memcmp(header->magic, BlockMAGIC, BlockMagicSIZE) == 0);
-  AVER(header->order == BlockORDER);
-  AVER(blockSizesSound(header));
-  return TRUE;
 }
 
 /* blockPad -- make [from, to) of pending room into a pad */

@@ -8,7 +8,7 @@
  * EventALIGN and takes its length rounded up to that.  A word of zeros where an event should begin is room that was
  * reserved and never filled.
  *
- * Always true (BlockHeaderCheck, and for blocks from outside BlockHeaderRead):
+ * Always true of a block at rest (BlockHeaderRead refuses others):
  *   size >= BlockHeaderSIZE + rest;  used <= whole - BlockHeaderSIZE;  whole <= BlockMAX
  *   first <= last where the block is sealed
  *
@@ -86,11 +86,11 @@ enum {
   BlockFlagSEALED = 1,    /* the writer closed it: `last`, `mono`, `count` and the checksums are the writer's */
   BlockFlagPACKED = 2,    /* the events are packed */
   BlockFlagSNAPSHOT = 4,  /* sent before it was full; a longer one of the same stream and sequence may follow */
-  BlockFlagRECOVERED = 8, /* taken from the memory of a process that died, by whoever read it */
+  BlockFlagRECOVERED = 8, /* taken from the memory of a dead process, by a reader or a recovery */
   BlockFlagUNSENT = 16,   /* of the flight recorder: earlier blocks of this stream were overwritten, not lost */
   BlockFlagCPU = 32,      /* cpuFirst and cpuLast are what the owner was on, as far as it came */
   BlockFlagSUMMED = 64,   /* in memory only: `last` and `mono` are BlockHeaderSum */
-  BlockFlagBEHIND = 128   /* beside UNSENT: whoever wrote it has written the one before it, which was not overwritten */
+  BlockFlagBEHIND = 128   /* beside UNSENT: the block before it was written, too, not overwritten */
 };
 
 /* The flags that stand in an open block in its owner's memory, too. */
@@ -115,7 +115,8 @@ typedef struct BlockHeaderStruct {
   uint16_t cpuFirst;  /* with BlockFlagCPU: the owner's processor when it opened the block, */
   uint16_t cpuLast;   /* and when it gave it up; until then that of the opening */
   uint64_t process;   /* the identity that the header block of its process has, too */
-  uint32_t stream;    /* number of the stream in its process: thread's serial number, from 1, * 32 + kind * 2 + unsent */
+  uint32_t stream;    /* number of the stream in its process: the thread's serial number, from 1, * 32 + kind * 2 +
+                         unsent */
   uint32_t reserved1;
   uint64_t sequence;  /* number of the block in its stream, from 0 */
   uint64_t before;    /* events in the stream's earlier blocks; or BlockBeforeUNKNOWN */
@@ -131,20 +132,20 @@ typedef struct BlockHeaderStruct {
 _Static_assert(sizeof(BlockHeaderStruct) == BlockHeaderSIZE, "the header block's layout is the format");
 _Static_assert(sizeof(EventHeaderStruct) == EventALIGN, "an event's header is one word");
 
-/* BlockStreamPlace -- which of its thread's streams a block is of: its kind, or one behind all kinds */
+/* BlockStreamPlace -- which of its thread's streams a block belongs to: that of its kind, or one behind all kinds */
 static inline unsigned BlockStreamPlace(BlockHeader header)
 {
   return header->stream / 2 % 16;
 }
 
-/* BlockStreamUnsent -- is a stream with this number the flight recorder's?  What is in it came while its kind was not
+/* BlockStreamUnsent -- is this the number of a flight recorder's stream?  Its events came while their kind was not
  * sent. */
 static inline Bool BlockStreamUnsent(uint32_t stream)
 {
   return (stream & 1) != 0;
 }
 
-/* BlockCpu -- the processor that its events were emitted on; BlockCpuUNKNOWN: several, or it is not said */
+/* BlockCpu -- the processor on which its events were emitted; BlockCpuUNKNOWN: several, or it is unknown */
 static inline uint16_t BlockCpu(const BlockHeaderStruct *header)
 {
   return (header->flags & BlockFlagCPU) != 0 && header->cpuFirst == header->cpuLast ? header->cpuFirst
@@ -167,15 +168,14 @@ extern void BlockSeal(BlockHeader header, void *rest, Size packed, const void *e
  * bytes           BlockHeaderSIZE bytes, of any alignment
  * headerReturn    the header, in our order; `order` is BlockORDER
  * swappedReturn   whether the writer's order is the other one, which its events are in, too
- * returns         ResFORMAT: no magic, a wrong checksum, or sizes or counts that cannot be; ResVERSION: sound, of another major
+ * returns         ResFORMAT: no magic, a wrong checksum, or sizes or counts that cannot be; ResVERSION: sound, of
+ *                 another major
  */
 extern Res BlockHeaderRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
 
-/* BlockCountsSound -- can be what a header says of its stream: the block's number, and the events before it? */
-extern Bool BlockCountsSound(const BlockHeaderStruct *header);
-
-/* BlockHeaderSum -- of the header of a block in memory, whose checksum is not computed yet: by that it is known whether the
- * program has written over it.  What readers of the log believe is in it, but for the magic, cpuLast and BlockFlagSNAPSHOT.
+/* BlockHeaderSum -- of the header of a block in memory, whose checksum is not computed yet: by that it is known whether
+ * the program has written over it.  What readers of the log believe is in it, but for the magic, cpuLast and
+ * BlockFlagSNAPSHOT.
  *
  * It stands in the header twice, as `mono` and as `last`, which get their own meaning when the block is sealed: what
  * changes while the block is in memory goes between the two, so that one of them is right whatever dies at any moment.
@@ -187,23 +187,21 @@ static inline uint64_t BlockSumPart(uint64_t used, uint64_t before, uint64_t dis
   return used * 0xd6e8feb86659fd93u + before * 0xa0761d6478bd642fu + discarded * 0xe7037ed1a0b428dbu;
 }
 
-/* BlockHeaderUnsealedRead -- the same as BlockHeaderRead for the header of a block in memory
+/* BlockUnsealedIs -- is this the sound header of a block in memory, of our version and byte order?
  *
- * returns  ResFORMAT also if its sum is wrong; who writes no sum (an older emitter) is believed */
-extern Res BlockHeaderUnsealedRead(BlockHeader headerReturn, Bool *swappedReturn, const void *bytes);
-
-/* BlockUnsealedIs -- is that the sound header of a block in memory, of so many bytes in all, of this process and in our
- * order? */
+ * A header whose sum is wrong is not sound; who writes no sum (an older emitter) is believed.
+ * bytes    BlockHeaderSIZE bytes, which may be written meanwhile
+ * whole    bytes of the block, header included
+ * process  whose block it must be; 0: any
+ */
 extern Bool BlockUnsealedIs(BlockHeader headerReturn, const void *bytes, Size whole, uint64_t process);
 
-/* BlockSpoiled -- how many events go with a block in memory, of `size` bytes in all, whose header cannot be believed: those
- * that can still be counted, and one at least; 0: all is zero, so there is no block */
+/* BlockSpoiled -- how many events go with a block in memory, of `size` bytes in all, whose header cannot be believed:
+ * those that can still be counted, and one at least; 0: all is zero, so there is no block */
 extern Count BlockSpoiled(void *block, Size size);
 
-extern Bool BlockHeaderCheck(BlockHeader header);
-
-/* BlockMessageEvents -- how many events a message has that come with no other; 0 for a header block, and for a snapshot:
- * the whole block follows it.  Of our own, BlockHeaderSIZE bytes at least. */
+/* BlockMessageEvents -- how many events a message has that come with no other; 0 for a header block, and for a
+ * snapshot: the whole block follows it.  Of our own, BlockHeaderSIZE bytes at least. */
 extern uint64_t BlockMessageEvents(const void *message, Size size);
 
 /* BlockTally -- what a walk over the events in memory found */
@@ -212,7 +210,7 @@ typedef struct BlockTallyStruct {
   Count count;   /* committed events, those of the format not counted */
   Count pending; /* pieces of room that were reserved and not committed, before `used` */
   uint64_t last; /* the latest time of an event, ticks; `first` if there is none */
-  Bool broken;   /* what ended it is no event, so somebody has written there: one is lost at least */
+  Bool broken;   /* what ended it is no event: the program has written there, and lost one event at least */
 } BlockTallyStruct, *BlockTally;
 
 /* BlockWalk -- count what `size` bytes of events at `events` hold; in the writer's own memory (its order)
@@ -238,11 +236,11 @@ extern void BlockChoose(void *events, Size *used, Count *count, const uint8_t *w
  */
 extern void BlockSealOpen(BlockHeader header, BlockTally tally, unsigned flag);
 
-/* BlockSame -- is the block in memory, which may be in use, still the one whose header that is? */
+/* BlockSame -- is the block in memory, which its owner may be using, still the one with this header? */
 extern Bool BlockSame(const void *block, const BlockHeaderStruct *header);
 
-/* BlockCopyLive -- copy a block in memory that its owner may be filling: `size` bytes, aligned as events are, from low to
- * high, so that an event whose code is seen is seen whole.  FALSE: it is not the same block any more. */
+/* BlockCopyLive -- copy a block in memory that its owner may be filling: `size` bytes, aligned as events are, from low
+ * to high, so that an event whose code is seen is seen whole.  FALSE: it is not the same block any more. */
 extern Bool BlockCopyLive(void *copy, const void *block, Size size);
 
 #endif /* FORMAT_BLOCK_H */

@@ -13,11 +13,109 @@
 /* The first line has a fixed form, so that length and checksum can be filled in when they are known. */
 #define headerLineFORM "pawprint 000.000.000 length 0000000000 crc 00000000\n"
 
-#define headerSTREAM "stream: "
-
 enum { headerVersionAT = 9, headerLengthAT = 28, headerCrcAT = 43, headerPREFIX = BlockMagicSIZE + HeaderLineSIZE };
 
 _Static_assert(sizeof headerLineFORM - 1 == HeaderLineSIZE, "the first line's length is the format");
+
+/* ---- The lines behind the first: one table by which they are written and read ---- */
+
+/* What a field of a line is.  The first group are numbers, which differ in how they are written and what they may
+ * be. */
+typedef enum headerForm {
+  headerNONE,
+  headerNUMBER,      /* decimal */
+  headerHEX,
+  headerCOUNT,       /* decimal, at most CountMAX */
+  headerCOUNTED,     /* the same, or `?`: HeaderEventsUNKNOWN */
+  headerENDED,       /* a count; that the line is there sets `ended` */
+  headerDROPPED,     /* a count; that the line is there sets `dropped.marked` */
+  headerPID,         /* written: HeaderLeader */
+  headerOUTER,       /* written: `pid`; read into `inner` until all lines are read */
+  headerWORD,        /* 4 or 8 */
+  headerSTRING,      /* in quotes */
+  headerORDER,       /* `little` or `big` */
+  headerDOUBLE,      /* always the same; not read */
+  headerGIVEN,       /* how many arguments there were; not read */
+  headerARGUMENT,    /* a line for each argument that is kept */
+  headerSYNC,        /* a line for each relation of ticks to time */
+  headerSTREAM       /* lines of HeaderStreamWrite */
+} headerForm;
+
+typedef struct headerFieldStruct {
+  uint8_t form;
+  uint16_t offset, size; /* in the structure that the line is about */
+} headerFieldStruct;
+
+typedef const headerFieldStruct *headerField;
+
+enum { headerFieldsMAX = 5 }; /* of one line, with the headerNONE behind the last */
+
+typedef const struct headerLineStruct {
+  const char *key;
+  headerFieldStruct when;                   /* the line is written only if this is not 0; of size 0: always */
+  headerFieldStruct field[headerFieldsMAX]; /* separated by a space each */
+} *headerLine;
+
+#define OF(form, type, field) {header##form, offsetof(type, field), sizeof(((type *)NULL)->field)}
+#define FIELD(form, field) OF(form, HeaderStruct, field)
+#define ALWAYS {headerNONE, 0, 0}
+
+/* In the order in which they are written. */
+static const struct headerLineStruct headerLines[] = {
+  {"identity: ", ALWAYS, {FIELD(HEX, identity)}},
+  {"order: ", ALWAYS, {FIELD(ORDER, widths.swapped)}},
+  {"word: ", ALWAYS, {FIELD(WORD, widths.word)}},
+  {"double: ", ALWAYS, {{headerDOUBLE, 0, 0}}},
+  {"pid: ", ALWAYS, {FIELD(PID, pid)}},
+  {"outer: ", FIELD(NUMBER, inner), {FIELD(OUTER, inner)}},
+  {"parent: ", ALWAYS, {FIELD(NUMBER, parent)}},
+  {"forked: ", FIELD(HEX, forked.identity),
+   {FIELD(HEX, forked.identity), FIELD(NUMBER, forked.thread), FIELD(NUMBER, forked.before),
+    FIELD(NUMBER, forked.after)}},
+  {"role: ", FIELD(STRING, role), {FIELD(STRING, role)}},
+  {"program: ", ALWAYS, {FIELD(STRING, program)}},
+  {"arguments: ", ALWAYS, {FIELD(GIVEN, arguments)}},
+  {"argument: ", ALWAYS, {{headerARGUMENT, 0, 0}}},
+  {"region: ", ALWAYS, {FIELD(STRING, region)}},
+  {"boot: ", ALWAYS, {FIELD(STRING, boot)}},
+  {"clock: ", ALWAYS, {FIELD(STRING, clock)}},
+  {"frequency: ", ALWAYS, {FIELD(NUMBER, frequency)}},
+  {"sync: ", ALWAYS, {{headerSYNC, 0, 0}}},
+  {"lost: ", ALWAYS, {FIELD(COUNT, lost)}},
+  {HeaderDROPPED, FIELD(COUNT, dropped.blocks),
+   {FIELD(DROPPED, dropped.blocks), FIELD(COUNT, dropped.events), FIELD(NUMBER, dropped.ticks)}},
+  {"recording: ", FIELD(HEX, recording), {FIELD(HEX, recording)}},
+  {"copy: ", FIELD(HEX, copy), {FIELD(HEX, copy)}},
+  {"open: ", FIELD(NUMBER, open), {FIELD(NUMBER, open)}},
+  {"alone: ", FIELD(NUMBER, alone), {FIELD(NUMBER, alone)}},
+  {"lacks: ", FIELD(COUNT, lacks), {FIELD(COUNT, lacks)}},
+  {"begun: ", FIELD(NUMBER, begun), {FIELD(NUMBER, begun)}},
+  {"sent: ", FIELD(NUMBER, sent.ticks), {FIELD(NUMBER, sent.ticks), FIELD(HEX, sent.first), FIELD(HEX, sent.now)}},
+  {"events: ", FIELD(STRING, events), {FIELD(STRING, events)}},
+  {"older: ", FIELD(COUNT, older), {FIELD(COUNT, older)}},
+  {"kept: ", FIELD(COUNT, older), {FIELD(NUMBER, kept)}},
+  {"forgotten: ", FIELD(COUNT, forgotten), {FIELD(COUNT, forgotten)}},
+  {"forgottento: ", FIELD(COUNT, forgotten), {FIELD(NUMBER, forgottenTo)}},
+  {"stopped: ", FIELD(NUMBER, stopped), {FIELD(NUMBER, stopped)}},
+  {"processes: ", FIELD(COUNT, processes), {FIELD(COUNT, processes)}},
+  {"end: ", FIELD(NUMBER, ended), {FIELD(ENDED, streams)}},
+  {"gone: ", FIELD(NUMBER, gone), {FIELD(NUMBER, gone)}},
+  {"registry: ", FIELD(NUMBER, registry.length), {FIELD(NUMBER, registry.length), FIELD(HEX, registry.crc)}},
+  {"stream: ", ALWAYS, {{headerSTREAM, 0, 0}}},
+};
+
+static const headerFieldStruct headerSyncFields[] = {
+  OF(NUMBER, SyncStruct, ticks), OF(NUMBER, SyncStruct, mono), OF(NUMBER, SyncStruct, real), ALWAYS};
+
+static const headerFieldStruct headerStreamFields[] = {
+  OF(NUMBER, HeaderStreamStruct, stream), OF(COUNT, HeaderStreamStruct, blocks),
+  OF(COUNTED, HeaderStreamStruct, events), OF(COUNT, HeaderStreamStruct, discarded), ALWAYS};
+
+#undef OF
+#undef FIELD
+#undef ALWAYS
+
+/* ---- The first line ---- */
 
 static const char headerDigits[] = "0123456789abcdef";
 
@@ -25,12 +123,6 @@ static void headerPut(char *place, uint64_t n, unsigned digits, unsigned base)
 {
   for (; digits-- > 0; n /= base)
     place[digits] = headerDigits[n % base];
-}
-
-/* headerCrc -- of a whole header block: its first line up to where the checksum stands, and what comes behind it */
-static uint32_t headerCrc(const char *bytes, Size length)
-{
-  return Crc32c(Crc32c(0, bytes, BlockMagicSIZE + headerCrcAT), bytes + headerPREFIX, length - headerPREFIX);
 }
 
 static Bool headerGet(uint64_t *nReturn, const char *place, unsigned digits, unsigned base)
@@ -47,177 +139,113 @@ static Bool headerGet(uint64_t *nReturn, const char *place, unsigned digits, uns
   return TRUE;
 }
 
-static void headerNumber(Text text, const char *key, uint64_t n)
+/* headerCrc -- of a whole header block: its first line up to where the checksum stands, and what comes behind it */
+static uint32_t headerCrc(const char *bytes, Size length)
 {
-  TextString(text, key);
-  TextDecimal(text, n);
-  TextChar(text, '\n');
+  return Crc32c(Crc32c(0, bytes, BlockMagicSIZE + headerCrcAT), bytes + headerPREFIX, length - headerPREFIX);
 }
 
-static void headerString(Text text, const char *key, const char *value)
+/* ---- Writing ---- */
+
+/* headerIsLittle -- are numbers in memory little-endian here? */
+static Bool headerIsLittle(void)
 {
-  TextString(text, key);
-  TextQuoted(text, value, strlen(value));
-  TextChar(text, '\n');
+  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-static void headerSyncs(Text text, Header header)
+/* headerValue -- a number's field; of a string its first character */
+static uint64_t headerValue(const void *structure, headerField field)
 {
-  Index i;
+  const unsigned char *place = (const unsigned char *)structure + field->offset;
+  uint64_t wide;
+  uint32_t narrow;
 
-  for (i = 0; i < header->syncs; ++i) {
-    TextString(text, "sync: ");
-    TextDecimal(text, header->sync[i].ticks);
+  if (field->size == sizeof wide) {
+    memcpy(&wide, place, sizeof wide);
+    return wide;
+  }
+  if (field->size == sizeof narrow) {
+    memcpy(&narrow, place, sizeof narrow);
+    return narrow;
+  }
+  return *place;
+}
+
+static void headerFieldsWrite(Text text, const void *structure, headerField field, Index i);
+
+/* headerFieldWrite -- a field of the header, or for headerNUMBER to headerCOUNTED of any structure; the `i`th of
+ * several */
+static void headerFieldWrite(Text text, const void *structure, headerField field, Index i)
+{
+  const HeaderStruct *header = structure;
+  const char *string = (const char *)structure + field->offset;
+  uint64_t n = headerValue(structure, field);
+
+  switch ((headerForm)field->form) {
+  case headerHEX: TextHex(text, n); break;
+  case headerCOUNTED:
+    if (n == HeaderEventsUNKNOWN) {
+      TextChar(text, '?');
+      break;
+    } /* fall through */
+  case headerCOUNT: TextDecimal(text, CountAdd(0, n)); break; /* the program may have written over it */
+  case headerPID: TextDecimal(text, HeaderLeader(header)); break;
+  case headerOUTER: TextDecimal(text, header->pid); break;
+  case headerSTRING: TextQuoted(text, string, strlen(string)); break;
+  case headerORDER: TextString(text, headerIsLittle() != header->widths.swapped ? "little" : "big"); break;
+  case headerDOUBLE: TextString(text, "binary64"); break;
+  case headerARGUMENT: TextQuoted(text, header->argument[i], strlen(header->argument[i])); break;
+  case headerSYNC: headerFieldsWrite(text, &header->sync[i], headerSyncFields, 0); break;
+  default: TextDecimal(text, n); break;
+  }
+}
+
+static void headerFieldsWrite(Text text, const void *structure, headerField field, Index i)
+{
+  headerFieldWrite(text, structure, field, i);
+  while ((++field)->form != headerNONE) {
     TextChar(text, ' ');
-    TextDecimal(text, header->sync[i].mono);
-    TextChar(text, ' ');
-    TextDecimal(text, header->sync[i].real);
-    TextChar(text, '\n');
+    headerFieldWrite(text, structure, field, i);
   }
 }
 
-static void headerSentWrite(Text text, HeaderSent sent)
+/* headerTimes -- how many lines of this key a header block begins with */
+static Count headerTimes(Header header, headerLine line)
 {
-  if (sent->ticks == 0)
-    return;
-  TextString(text, "sent: ");
-  TextDecimal(text, sent->ticks);
-  TextChar(text, ' ');
-  TextHex(text, sent->first);
-  TextChar(text, ' ');
-  TextHex(text, sent->now);
-  TextChar(text, '\n');
-}
-
-/* headerRecording -- which recording this is of, and how much of it */
-static void headerRecording(Text text, Header header)
-{
-  if (header->recording != 0) {
-    TextString(text, "recording: ");
-    TextHex(text, header->recording);
-    TextChar(text, '\n');
+  switch ((headerForm)line->field[0].form) {
+  case headerARGUMENT: return header->arguments < HeaderArgumentsMAX ? header->arguments : HeaderArgumentsMAX;
+  case headerSYNC: return header->syncs;
+  case headerSTREAM: return 0;
+  default: return line->when.size == 0 || headerValue(header, &line->when) != 0;
   }
-  if (header->copy != 0) {
-    TextString(text, "copy: ");
-    TextHex(text, header->copy);
-    TextChar(text, '\n');
-  }
-  if (header->open != 0)
-    headerNumber(text, "open: ", header->open);
-  if (header->alone != 0)
-    headerNumber(text, "alone: ", header->alone);
-  if (header->lacks != 0)
-    headerNumber(text, "lacks: ", header->lacks);
-  if (header->begun != 0)
-    headerNumber(text, "begun: ", header->begun);
-  headerSentWrite(text, &header->sent);
-  if (header->events[0] != '\0')
-    headerString(text, "events: ", header->events);
-  if (header->older != 0) {
-    headerNumber(text, "older: ", header->older);
-    headerNumber(text, "kept: ", header->kept);
-  }
-  if (header->forgotten != 0) {
-    headerNumber(text, "forgotten: ", header->forgotten);
-    headerNumber(text, "forgottento: ", header->forgottenTo);
-  }
-  if (header->stopped != 0)
-    headerNumber(text, "stopped: ", header->stopped);
-  if (header->processes != 0)
-    headerNumber(text, "processes: ", header->processes);
-  if (header->ended)
-    headerNumber(text, "end: ", header->streams);
-  if (header->gone != 0)
-    headerNumber(text, "gone: ", header->gone);
-}
-
-static void headerDroppedWrite(Text text, Dropped dropped)
-{
-  if (dropped->blocks == 0)
-    return;
-  TextString(text, HeaderDROPPED);
-  TextDecimal(text, dropped->blocks);
-  TextChar(text, ' ');
-  TextDecimal(text, dropped->events);
-  TextChar(text, ' ');
-  headerNumber(text, "", dropped->ticks);
-}
-
-static void headerFork(Text text, HeaderFork forked)
-{
-  if (forked->identity == 0)
-    return;
-  TextString(text, "forked: ");
-  TextHex(text, forked->identity);
-  TextChar(text, ' ');
-  TextDecimal(text, forked->thread);
-  TextChar(text, ' ');
-  TextDecimal(text, forked->before);
-  TextChar(text, ' ');
-  headerNumber(text, "", forked->after);
 }
 
 void HeaderBegin(Text text, Header header)
 {
-  static const uint32_t one = 1;
-  Bool little = *(const unsigned char *)&one == 1;
-  Count kept = header->arguments < HeaderArgumentsMAX ? header->arguments : HeaderArgumentsMAX;
-  Index i;
+  Index i, k;
 
+  AVER(header->syncs <= HeaderSyncsMAX);
   TextBytes(text, HeaderMAGIC, BlockMagicSIZE);
   TextString(text, headerLineFORM);
   if (!text->overflow) {
-    char *line = text->base + BlockMagicSIZE;
-    headerPut(line + headerVersionAT, header->major, 3, 10);
-    headerPut(line + headerVersionAT + 4, header->median, 3, 10);
-    headerPut(line + headerVersionAT + 8, header->minor, 3, 10);
+    char *version = text->base + BlockMagicSIZE + headerVersionAT;
+    headerPut(version, header->major, 3, 10);
+    headerPut(version + 4, header->median, 3, 10);
+    headerPut(version + 8, header->minor, 3, 10);
   }
-  TextString(text, "identity: ");
-  TextHex(text, header->identity);
-  TextString(text, little != header->widths.swapped ? "\norder: little\n" : "\norder: big\n");
-  headerNumber(text, "word: ", header->widths.word);
-  TextString(text, "double: binary64\n");
-  headerNumber(text, "pid: ", HeaderLeader(header));
-  if (header->inner != 0)
-    headerNumber(text, "outer: ", header->pid);
-  headerNumber(text, "parent: ", header->parent);
-  headerFork(text, &header->forked);
-  if (header->role[0] != '\0')
-    headerString(text, "role: ", header->role);
-  headerString(text, "program: ", header->program);
-  headerNumber(text, "arguments: ", header->arguments);
-  for (i = 0; i < kept; ++i)
-    headerString(text, "argument: ", header->argument[i]);
-  headerString(text, "region: ", header->region);
-  headerString(text, "boot: ", header->boot);
-  headerString(text, "clock: ", header->clock);
-  headerNumber(text, "frequency: ", header->frequency);
-  headerSyncs(text, header);
-  headerNumber(text, "lost: ", CountAdd(0, header->lost)); /* the program may have written over it */
-  headerDroppedWrite(text, &header->dropped);
-  headerRecording(text, header);
-  if (header->registry.length > 0) {
-    TextString(text, "registry: ");
-    TextDecimal(text, header->registry.length);
-    TextChar(text, ' ');
-    TextHex(text, header->registry.crc);
-    TextChar(text, '\n');
-  }
+  for (k = 0; k < ARRAY_LENGTH(headerLines); ++k)
+    for (i = 0; i < headerTimes(header, &headerLines[k]); ++i) {
+      TextString(text, headerLines[k].key);
+      headerFieldsWrite(text, header, headerLines[k].field, i);
+      TextChar(text, '\n');
+    }
 }
 
 void HeaderStreamWrite(Text text, HeaderStream stream)
 {
-  TextString(text, headerSTREAM);
-  TextDecimal(text, stream->stream);
-  TextChar(text, ' ');
-  TextDecimal(text, stream->blocks);
-  TextChar(text, ' ');
-  if (stream->events == HeaderEventsUNKNOWN)
-    TextChar(text, '?');
-  else
-    TextDecimal(text, stream->events);
-  TextChar(text, ' ');
-  headerNumber(text, "", stream->discarded);
+  TextString(text, "stream: ");
+  headerFieldsWrite(text, stream, headerStreamFields, 0);
+  TextChar(text, '\n');
 }
 
 void HeaderSeal(char *bytes, Size length)
@@ -230,6 +258,7 @@ Res HeaderEnd(Text text)
 {
   Size length = TextLength(text);
 
+  AVER(text->base <= text->next && text->next <= text->limit);
   if (text->overflow || length > HeaderMAX)
     return ResLIMIT;
   AVER(length >= headerPREFIX);
@@ -238,16 +267,19 @@ Res HeaderEnd(Text text)
   return ResOK;
 }
 
+/* ---- Reading ---- */
+
 Res HeaderLength(Size *lengthReturn, unsigned version[3], const void *bytes, Size size)
 {
   const char *line = (const char *)bytes + BlockMagicSIZE;
   uint64_t length, crc, part;
-  unsigned i;
+  Index i;
 
-  if (size < headerPREFIX || memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) != 0 ||
-      memcmp(line, headerLineFORM, headerVersionAT) != 0 || line[HeaderLineSIZE - 1] != '\n' ||
-      memcmp(line + headerLengthAT - 8, " length ", 8) != 0 || memcmp(line + headerCrcAT - 5, " crc ", 5) != 0)
+  if (size < headerPREFIX || memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) != 0)
     return ResFORMAT;
+  for (i = 0; i < HeaderLineSIZE; ++i)
+    if (headerLineFORM[i] != '0' && line[i] != headerLineFORM[i])
+      return ResFORMAT;
   for (i = 0; i < 3; ++i) {
     if (!headerGet(&part, line + headerVersionAT + 4 * i, 3, 10))
       return ResFORMAT;
@@ -258,38 +290,6 @@ Res HeaderLength(Size *lengthReturn, unsigned version[3], const void *bytes, Siz
     return ResFORMAT;
   *lengthReturn = (Size)length;
   return version[0] == BlockMAJOR ? ResOK : ResVERSION;
-}
-
-/* headerDecimal -- a number at *next, before `limit`, and past it and one space; 0x for hex */
-static Bool headerDecimal(uint64_t *nReturn, const char **next, const char *limit)
-{
-  unsigned base = 10;
-  uint64_t n = 0;
-  const char *begin;
-
-  if (limit - *next > 2 && (*next)[0] == '0' && (*next)[1] == 'x') {
-    base = 16;
-    *next += 2;
-  }
-  for (begin = *next; *next < limit && **next != ' '; ++*next) {
-    const char *at = memchr(headerDigits, **next, base);
-    uint64_t digit = at == NULL ? 0 : (uint64_t)(at - headerDigits);
-    if (at == NULL || n > (UINT64_MAX - digit) / base)
-      return FALSE;
-    n = n * base + digit;
-  }
-  if (*next == begin)
-    return FALSE;
-  if (*next < limit)
-    ++*next;
-  *nReturn = n;
-  return TRUE;
-}
-
-/* headerCount -- the same for how many of something there are */
-static Bool headerCount(uint64_t *nReturn, const char **next, const char *limit)
-{
-  return headerDecimal(nReturn, next, limit) && *nReturn <= CountMAX;
 }
 
 /* headerUnquote -- a string as TextQuoted writes it; cut to `size` bytes with its NUL */
@@ -319,216 +319,99 @@ static Bool headerUnquote(char *room, Size size, const char *next, const char *l
   return TRUE;
 }
 
-static Bool headerSync(Header header, const char *next, const char *limit)
+/* headerNumberRead -- a number, and past it and one space.  FALSE: there is none, or it is more than the field can
+ * have. */
+static Bool headerNumberRead(void *structure, headerField field, const char **next, const char *limit)
 {
-  SyncStruct sync;
+  void *place = (char *)structure + field->offset;
+  Bool counts = field->form >= headerCOUNT && field->form <= headerDROPPED;
+  uint64_t n;
+  uint32_t narrow;
 
-  if (!headerDecimal(&sync.ticks, &next, limit) || !headerDecimal(&sync.mono, &next, limit) ||
-      !headerDecimal(&sync.real, &next, limit))
-    return FALSE;
-  /* The first and the newest are kept. */
-  header->sync[header->syncs < HeaderSyncsMAX ? header->syncs : HeaderSyncsMAX - 1] = sync;
-  if (header->syncs < HeaderSyncsMAX)
-    ++header->syncs;
-  return TRUE;
-}
-
-static Bool headerDropped(Header header, const char *next, const char *limit)
-{
-  Dropped dropped = &header->dropped;
-
-  dropped->marked = TRUE;
-  return headerCount(&dropped->blocks, &next, limit) && headerCount(&dropped->events, &next, limit) &&
-         headerDecimal(&dropped->ticks, &next, limit);
-}
-
-static Bool headerForked(Header header, const char *next, const char *limit)
-{
-  HeaderFork forked = &header->forked;
-  uint64_t thread;
-
-  if (!headerDecimal(&forked->identity, &next, limit) || !headerDecimal(&thread, &next, limit) ||
-      !headerDecimal(&forked->before, &next, limit) || !headerDecimal(&forked->after, &next, limit))
-    return FALSE;
-  forked->thread = (uint32_t)thread;
-  return TRUE;
-}
-
-static Bool headerSent(Header header, const char *next, const char *limit)
-{
-  HeaderSent sent = &header->sent;
-  uint64_t first, now;
-
-  if (!headerDecimal(&sent->ticks, &next, limit) || !headerDecimal(&first, &next, limit) ||
-      !headerDecimal(&now, &next, limit) || first > UINT32_MAX || now > UINT32_MAX)
-    return FALSE;
-  sent->first = (uint32_t)first;
-  sent->now = (uint32_t)now;
-  return TRUE;
-}
-
-static Bool headerRegistry(Header header, const char *next, const char *limit)
-{
-  RegistryName name = &header->registry;
-
-  return headerDecimal(&name->length, &next, limit) && headerDecimal(&name->crc, &next, limit) &&
-         name->length > 0 && name->length <= HeaderMAX && name->crc <= UINT32_MAX;
-}
-
-static Bool headerEnd(Header header, const char *next, const char *limit)
-{
-  header->ended = TRUE;
-  return headerCount(&header->streams, &next, limit);
-}
-
-/* headerStream -- the value of a `stream:` line */
-static Bool headerStream(HeaderStream streamReturn, const char *next, const char *limit)
-{
-  HeaderStreamStruct stream;
-  uint64_t number;
-
-  if (!headerDecimal(&number, &next, limit) || number > UINT32_MAX || !headerCount(&stream.blocks, &next, limit))
-    return FALSE;
-  stream.stream = (uint32_t)number;
-  if (limit - next >= 2 && next[0] == '?' && next[1] == ' ') {
-    stream.events = HeaderEventsUNKNOWN;
-    next += 2;
-  } else if (!headerCount(&stream.events, &next, limit)) {
+  if (field->form == headerCOUNTED && limit - *next >= 2 && memcmp(*next, "? ", 2) == 0) {
+    n = HeaderEventsUNKNOWN;
+    *next += 2;
+  } else if (!RegistryNumber(&n, next, limit) || (counts && n > CountMAX)) {
     return FALSE;
   }
-  if (!headerCount(&stream.discarded, &next, limit))
-    return FALSE;
-  *streamReturn = stream;
+  if (field->size == sizeof n) {
+    memcpy(place, &n, sizeof n);
+  } else if (field->form == headerWORD) {
+    *(uint8_t *)place = (uint8_t)n;
+    return n == 4 || n == 8;
+  } else {
+    narrow = (uint32_t)n;
+    memcpy(place, &narrow, sizeof narrow);
+  }
+  return field->size == sizeof n || n <= UINT32_MAX;
+}
+
+static Bool headerNumbersRead(void *structure, headerField field, const char *next, const char *limit)
+{
+  for (; field->form != headerNONE; ++field)
+    if (!headerNumberRead(structure, field, &next, limit))
+      return FALSE;
   return TRUE;
 }
 
-/* What each key's value is, and where it goes. */
-typedef enum headerForm {
-  formUINT32, formUINT64, formSTRING, formARGUMENT, formSYNC, formDROPPED, formREGISTRY, formORDER, formWORD,
-  formEND, formSTREAM, formFORKED, formSENT, formCOUNT
-} headerForm;
-
-static const struct {
-  const char *key;
-  headerForm form;
-  uint16_t offset, size;
-} headerKeys[] = {
-#define AT(field) offsetof(HeaderStruct, field), sizeof(((Header)NULL)->field)
-  {"identity:", formUINT64, AT(identity)},
-  {"order:", formORDER, 0, 0},
-  {"word:", formWORD, 0, 0},
-  {"pid:", formUINT32, AT(pid)},
-  {"outer:", formUINT32, AT(inner)}, /* until all is read */
-  {"parent:", formUINT32, AT(parent)},
-  {"role:", formSTRING, AT(role)},
-  {"events:", formSTRING, AT(events)},
-  {"program:", formSTRING, AT(program)},
-  {"argument:", formARGUMENT, 0, 0},
-  {"region:", formSTRING, AT(region)},
-  {"boot:", formSTRING, AT(boot)},
-  {"clock:", formSTRING, AT(clock)},
-  {"frequency:", formUINT64, AT(frequency)},
-  {"sync:", formSYNC, 0, 0},
-  {"lost:", formCOUNT, AT(lost)},
-  {"dropped:", formDROPPED, 0, 0},
-  {"registry:", formREGISTRY, 0, 0},
-  {"recording:", formUINT64, AT(recording)},
-  {"copy:", formUINT64, AT(copy)},
-  {"open:", formUINT32, AT(open)},
-  {"alone:", formUINT32, AT(alone)},
-  {"lacks:", formCOUNT, AT(lacks)},
-  {"begun:", formUINT64, AT(begun)},
-  {"end:", formEND, 0, 0},
-  {"gone:", formUINT64, AT(gone)},
-  {"stream:", formSTREAM, 0, 0},
-  {"forked:", formFORKED, 0, 0},
-  {"sent:", formSENT, 0, 0},
-  {"older:", formCOUNT, AT(older)},
-  {"kept:", formUINT64, AT(kept)},
-  {"forgotten:", formCOUNT, AT(forgotten)},
-  {"forgottento:", formUINT64, AT(forgottenTo)},
-  {"stopped:", formUINT64, AT(stopped)},
-  {"processes:", formCOUNT, AT(processes)},
-#undef AT
-};
-
-static Bool headerOrder(Header header, const char *value, const char *limit)
+static Bool headerSyncRead(Header header, const char *next, const char *limit)
 {
-  static const uint32_t one = 1;
-  Bool little = *(const unsigned char *)&one == 1;
+  /* The first and the newest are kept. */
+  Index i = header->syncs < HeaderSyncsMAX ? header->syncs++ : HeaderSyncsMAX - 1;
+
+  return headerNumbersRead(&header->sync[i], headerSyncFields, next, limit);
+}
+
+static Bool headerOrderRead(Header header, const char *value, const char *limit)
+{
   Bool theirs = limit - value == 6 && memcmp(value, "little", 6) == 0;
 
-  if (!theirs && !(limit - value == 3 && memcmp(value, "big", 3) == 0))
-    return FALSE;
-  header->widths.swapped = little != theirs;
-  return TRUE;
+  header->widths.swapped = headerIsLittle() != theirs;
+  return theirs || (limit - value == 3 && memcmp(value, "big", 3) == 0);
 }
 
-static Bool headerArgument(Header header, const char *value, const char *limit)
+static Bool headerArgumentRead(Header header, const char *value, const char *limit)
 {
   Count n = header->arguments++;
 
   return n >= HeaderArgumentsMAX || headerUnquote(header->argument[n], HeaderTextMAX, value, limit);
 }
 
-/* headerTake -- one line's value, by its form */
-static Bool headerTake(Header header, Index k, const char *value, const char *limit)
+/* headerValueRead -- what stands behind a key, up to `limit` */
+static Bool headerValueRead(Header header, headerField field, const char *value, const char *limit)
 {
-  void *place = (char *)header + headerKeys[k].offset;
   HeaderStreamStruct stream;
-  uint64_t n;
 
-  switch (headerKeys[k].form) {
-  case formSTRING:
-    return headerUnquote(place, headerKeys[k].size, value, limit);
-  case formARGUMENT:
-    return headerArgument(header, value, limit);
-  case formSYNC:
-    return headerSync(header, value, limit);
-  case formDROPPED:
-    return headerDropped(header, value, limit);
-  case formFORKED:
-    return headerForked(header, value, limit);
-  case formSENT:
-    return headerSent(header, value, limit);
-  case formREGISTRY:
-    return headerRegistry(header, value, limit);
-  case formORDER:
-    return headerOrder(header, value, limit);
-  case formEND:
-    return headerEnd(header, value, limit);
-  case formSTREAM:
-    return headerStream(&stream, value, limit);
-  default:
-    break;
+  switch ((headerForm)field->form) {
+  case headerSTRING: return headerUnquote((char *)header + field->offset, field->size, value, limit);
+  case headerARGUMENT: return headerArgumentRead(header, value, limit);
+  case headerSYNC: return headerSyncRead(header, value, limit);
+  case headerORDER: return headerOrderRead(header, value, limit);
+  case headerSTREAM: return headerNumbersRead(&stream, headerStreamFields, value, limit);
+  case headerDOUBLE: case headerGIVEN: return TRUE;
+  case headerENDED: header->ended = TRUE; break;
+  case headerDROPPED: header->dropped.marked = TRUE; break;
+  default: break;
   }
-  if (!headerDecimal(&n, &value, limit))
-    return FALSE;
-  if (headerKeys[k].form == formCOUNT && n > CountMAX)
-    return FALSE;
-  if (headerKeys[k].form == formUINT64 || headerKeys[k].form == formCOUNT)
-    memcpy(place, &n, sizeof n);
-  else if (headerKeys[k].form == formUINT32)
-    *(uint32_t *)place = (uint32_t)n;
-  else if (n == 4 || n == 8)
-    header->widths.word = (uint8_t)n;
-  else
-    return FALSE;
-  return TRUE;
+  return headerNumbersRead(header, field, value, limit);
 }
 
-static Bool headerLine(Header header, const char *line, const char *limit)
+/* headerIs -- does a line begin with a key? */
+static Bool headerIs(const char *line, const char *limit, const char *key)
 {
-  const char *value = memchr(line, ' ', (Size)(limit - line));
+  Size length = strlen(key);
+
+  return (Size)(limit - line) >= length && memcmp(line, key, length) == 0;
+}
+
+static Bool headerLineRead(Header header, const char *line, const char *limit)
+{
   Index k;
 
-  if (value == NULL)
-    return TRUE;
-  /* Most lines are of types, and no key of ours begins as they do. */
-  for (k = 0; k < ARRAY_LENGTH(headerKeys); ++k)
-    if (headerKeys[k].key[0] == line[0] && strlen(headerKeys[k].key) == (Size)(value - line) &&
-        memcmp(headerKeys[k].key, line, (Size)(value - line)) == 0)
-      return headerTake(header, k, value + 1, limit);
+  /* Most lines are of types, and few keys of ours begin as they do. */
+  for (k = 0; k < ARRAY_LENGTH(headerLines); ++k)
+    if (headerLines[k].key[0] == line[0] && headerIs(line, limit, headerLines[k].key))
+      return headerValueRead(header, headerLines[k].field, line + strlen(headerLines[k].key), limit);
   return TRUE;
 }
 
@@ -542,19 +425,11 @@ void HeaderOutside(Header header, uint32_t pid)
   header->inner = inner;
 }
 
-/* headerNumbers -- all lines are read: who has a number outside, which stands in `inner`, is known by that */
-static void headerNumbers(Header header)
-{
-  uint32_t outer = header->inner;
-
-  header->inner = 0;
-  HeaderOutside(header, outer);
-}
-
 Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size length)
 {
   const char *line = (const char *)bytes + headerPREFIX, *limit = (const char *)bytes + length;
   unsigned version[3];
+  uint32_t outer;
   Size stated;
   uint64_t crc;
   Res res = HeaderLength(&stated, version, bytes, length);
@@ -571,39 +446,48 @@ Res HeaderRead(Header header, const char **bodyReturn, const void *bytes, Size l
   *bodyReturn = line;
   while (line < limit) {
     const char *end = memchr(line, '\n', (Size)(limit - line));
-    if (end == NULL || !headerLine(header, line, end))
+    if (end == NULL || !headerLineRead(header, line, end))
       return ResFORMAT;
     line = end + 1;
   }
-  headerNumbers(header);
-  return header->widths.word != 0 && header->identity != 0 ? ResOK : ResFORMAT;
+  outer = header->inner;
+  header->inner = 0;
+  HeaderOutside(header, outer);
+  return header->widths.word != 0 && header->identity != 0 && header->registry.length <= HeaderMAX ? ResOK : ResFORMAT;
+}
+
+void HeaderStreamJoin(HeaderStream to, const HeaderStreamStruct *from)
+{
+  if (from->blocks > to->blocks || (from->blocks == to->blocks && to->events == HeaderEventsUNKNOWN)) {
+    to->blocks = from->blocks;
+    to->events = from->events;
+  } else if (from->blocks == to->blocks && from->events != HeaderEventsUNKNOWN) {
+    CountRaise(&to->events, from->events);
+  }
+  CountRaise(&to->discarded, from->discarded);
 }
 
 Bool HeaderStreamNext(HeaderStream streamReturn, const char **next, const char *limit)
 {
-  const Size length = strlen(headerSTREAM);
+  static const char key[] = "stream: ";
 
   while (*next < limit) {
     const char *line = *next, *end = memchr(line, '\n', (Size)(limit - line));
     if (end == NULL)
       end = limit;
     *next = end < limit ? end + 1 : limit;
-    if ((Size)(end - line) > length && memcmp(line, headerSTREAM, length) == 0)
-      return headerStream(streamReturn, line + length, end);
+    if (headerIs(line, end, key))
+      return headerNumbersRead(streamReturn, headerStreamFields, line + sizeof key - 1, end);
   }
   return FALSE;
 }
 
 const char *HeaderTypes(const char *line, const char *limit)
 {
-  static const char *const keys[] = {"kind: ", "event: ", "describe: "};
-  Index k;
-
   while (line < limit) {
     const char *end = memchr(line, '\n', (Size)(limit - line));
-    for (k = 0; k < ARRAY_LENGTH(keys); ++k)
-      if ((Size)(limit - line) > strlen(keys[k]) && memcmp(line, keys[k], strlen(keys[k])) == 0)
-        return line;
+    if (headerIs(line, limit, "kind: ") || headerIs(line, limit, "event: ") || headerIs(line, limit, "describe: "))
+      return line;
     line = end != NULL ? end + 1 : limit;
   }
   return limit;

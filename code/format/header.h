@@ -22,93 +22,93 @@ enum {
   HeaderArgumentsMAX = 64, /* that are kept; more are counted */
   HeaderTextMAX = 256,     /* bytes of a path, program or argument that are kept */
   HeaderRoleSIZE = 16,
-  HeaderEventsSIZE = 192   /* of which events were chosen */
+  HeaderEventsSIZE = 192
 };
 
 #define HeaderDROPPED "dropped: " /* the key of a line that is added to a header block when the log is cut down */
 
-/* The role of a process that is no recorded program: it tells what it sees of them from outside. */
+/* The role of the collector, which is no recorded program: it tells what it sees of programs from outside. */
 #define HeaderRoleCOLLECTOR "collector"
 
-/* What was cut away from a log on purpose, so that it stays small: whole blocks, the oldest. */
+/* What was cut away from a log on purpose, to keep it small: whole blocks, the oldest. */
 typedef struct DroppedStruct {
   uint64_t blocks, events;
   uint64_t ticks;                  /* no event of those blocks is later */
-  Bool marked;                     /* something was, if only header blocks: in what is read */
+  Bool marked;                     /* the line was there: something was cut away, even if only header blocks */
 } DroppedStruct, *Dropped;
 
-/* A registry by what its lines are: a header block may name one that stands in another of the same log. */
+/* The name of a registry: what its lines are.  A header block may name lines that another one of the same log has. */
 typedef struct RegistryNameStruct {
   uint64_t length;                 /* bytes; 0: none is named */
-  uint64_t crc;                    /* CRC-32C of them */
+  uint32_t crc;                    /* CRC-32C of them */
 } RegistryNameStruct, *RegistryName;
 
 /* What a process had sent of one stream when its part of the log ended. */
 typedef struct HeaderStreamStruct {
   uint32_t stream;
-  uint64_t blocks;                 /* the number of the stream's next block: all below it were sent */
-  uint64_t events;                 /* in those blocks; HeaderEventsUNKNOWN if nobody counted them */
+  uint64_t blocks;                 /* the number of the stream's next block: all blocks below it were sent */
+  uint64_t events;                 /* in those blocks; HeaderEventsUNKNOWN: nobody has counted them */
   uint64_t discarded;              /* events that found no room */
 } HeaderStreamStruct, *HeaderStream;
 
 #define HeaderEventsUNKNOWN UINT64_MAX
 
-/* Whose child by fork a process is.  Ticks: it was made between the two. */
+/* The parent of a process that is a child by fork. */
 typedef struct HeaderForkStruct {
-  uint64_t identity;               /* of its parent; 0: it is none */
-  uint32_t thread;                 /* the parent's thread that forked, as the system numbers it; 0: not known */
-  uint64_t before, after;
+  uint64_t identity;               /* of the parent; 0: the process is no such child */
+  uint32_t thread;                 /* the parent's thread that forked, as the system numbers it; 0: unknown */
+  uint64_t before, after;          /* ticks between which it forked */
 } HeaderForkStruct, *HeaderFork;
 
-/* Which kinds a process sends, a bit for each kind's number: when it began to be recorded, and when the block was written. */
+/* Which kinds of events a process sends: masks with a bit for each kind's number. */
 typedef struct HeaderSentStruct {
-  uint64_t ticks;                  /* when it began; 0: nothing is said of kinds */
-  uint32_t first, now;
+  uint64_t ticks;                  /* when it began to be recorded; 0: nothing is said of kinds */
+  uint32_t first, now;             /* the kinds then, and when the header block was written */
 } HeaderSentStruct, *HeaderSent;
 
 typedef struct HeaderStruct {
   unsigned major, median, minor;
-  uint32_t pid, parent;            /* as who records it numbers it, if that is known; `parent` as it does itself */
+  uint32_t pid, parent;            /* as the recorder numbers the process, if that is known; `parent` as it does */
   uint32_t inner;                  /* as the process numbers itself, in a namespace of its own; 0: as `pid` */
-  uint64_t identity;               /* of the process, and of the registry that it has: random */
-  uint64_t recording;              /* identity of the recording that the process belongs to: random; 0 if unknown */
-  uint64_t copy;                   /* where there is none: that of a log which was written from others; 0: it was not */
+  uint64_t identity;               /* of the process, and of its registry: random */
+  uint64_t recording;              /* identity of the recording that the process belongs to: random; 0: unknown */
+  uint64_t copy;                   /* identity of the log, if it was written from others; 0: it was recorded */
   HeaderForkStruct forked;
   WidthsStruct widths;
   char clock[16];                  /* SyncCOUNTER, "monotonic", ... */
   uint64_t frequency;              /* ticks a second, as the writer estimates; syncs far apart are better */
-  char boot[40];                   /* identity of the system's run: equal means one clock; "" if unknown */
+  char boot[40];                   /* identity of the machine's boot: equal means one clock; "": unknown */
   Count syncs;
   SyncStruct sync[HeaderSyncsMAX];
-  uint64_t lost;                   /* events that no block could count: no room for a stream; or that none of this log counts */
-  DroppedStruct dropped;           /* cut away from the log on purpose */
+  uint64_t lost;                   /* events that no block counts: no room for a stream, or the log lacks the block */
+  DroppedStruct dropped;
   uint32_t open;                   /* not 0: a closing header block of the process comes later in the log */
   uint64_t lacks;                  /* not 0: the log that this one was written from lacked so many events, or more */
-  uint32_t alone;                  /* not 0: its collector has died, and it goes on without */
-  uint64_t begun;                  /* ticks when the log was opened, where the process ran before; 0: from its start */
+  uint32_t alone;                  /* not 0: the process's collector has died, and the process goes on without */
+  uint64_t begun;                  /* ticks when the log was opened, if the process ran before; 0: it did not */
   HeaderSentStruct sent;
-  uint64_t older, kept;            /* so many events, or more, were overwritten; from these ticks on all are there.  0: none, or
-                                      the blocks tell */
-  uint64_t forgotten, forgottenTo; /* so many events were overwritten when this was written, none after these ticks;
-                                      0: none, or the blocks tell */
-  uint64_t stopped;                /* ticks when the recording was ended on purpose, and programs went on, in a collector's;
-                                      in a program's: when its own ended, for want of a block.  0: it was not */
-  uint64_t processes;              /* so many of the recording, or the copy, had a header block, besides collectors;
-                                      0: nobody says */
-  Bool ended;                      /* the process's part of the log ends here */
-  uint64_t streams;                /* if so: how many streams have sent a block, in all closing header blocks */
-  uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: it has not, or nobody knows */
+  uint64_t older;                  /* so many events, or more, were overwritten; 0: none, or the blocks tell */
+  uint64_t kept;                   /* with `older`: ticks from which on all events are there */
+  uint64_t forgotten;              /* events overwritten before this was written; 0: none, or the blocks tell */
+  uint64_t forgottenTo;            /* with `forgotten`: none of them was later than these ticks */
+  uint64_t stopped;                /* a collector's: ticks when the recording was ended while programs went on;
+                                      a program's: ticks when it ended for want of a block; 0: neither */
+  uint64_t processes;              /* processes of the recording, or the copy, with a header block, without collectors;
+                                      0: nobody has counted them */
+  Bool ended;                      /* this is a closing header block: the process's part of the log ends here */
+  uint64_t streams;                /* with `ended`: streams that have sent a block, in all closing header blocks */
+  uint64_t gone;                   /* ticks when the process had ended, or was about to; 0: not, or unknown */
   char role[HeaderRoleSIZE];       /* "" for a recorded program */
-  char events[HeaderEventsSIZE];   /* types of events that were chosen by name, for people; "": nothing is said of that */
-  RegistryNameStruct registry;     /* whose lines come before its own */
-  char program[HeaderTextMAX];     /* path; "" if unknown */
-  char region[HeaderTextMAX];      /* where the open blocks are while it lives; "" if nowhere */
+  char events[HeaderEventsSIZE];   /* types of events that were chosen by name, for people; "": nothing is said of it */
+  RegistryNameStruct registry;     /* of lines that belong before its own */
+  char program[HeaderTextMAX];     /* path; "": unknown */
+  char region[HeaderTextMAX];      /* path of its region while it lives; "": it has none */
   Count arguments;                 /* how many it was given */
-  char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first, terminated, each cut to its room; last, because they
-                                      are mostly not there */
+  char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first ones, each cut to its room; at the end
+                                      because most of this is never touched */
 } HeaderStruct, *Header;
 
-/* HeaderForgotten -- a region says that so many events were overwritten; the program may have written over that */
+/* HeaderForgotten -- note how many events were overwritten, as a region says; the program may have written over that */
 static inline void HeaderForgotten(Header header, uint64_t events, uint64_t to)
 {
   if (events <= CountMAX && events > header->forgotten) {
@@ -143,7 +143,7 @@ extern Res HeaderLength(Size *lengthReturn, unsigned versionReturn[3], const voi
  */
 extern Res HeaderRead(Header headerReturn, const char **bodyReturn, const void *bytes, Size length);
 
-/* HeaderOutside -- who records the process numbers it so; 0: not known */
+/* HeaderOutside -- note the number that the recorder has for the process; 0: unknown */
 extern void HeaderOutside(Header header, uint32_t pid);
 
 /* HeaderLeader -- the number of the process as its blocks have it, which is that of its first thread */
@@ -159,6 +159,9 @@ static inline uint32_t HeaderLeader(const HeaderStruct *header)
  * HeaderRead has checked that each such line is well formed.  A stream may have several lines: the largest numbers
  * hold. */
 extern Bool HeaderStreamNext(HeaderStream streamReturn, const char **next, const char *limit);
+
+/* HeaderStreamJoin -- two lines of one stream become one.  A known number of events belongs to its number of blocks. */
+extern void HeaderStreamJoin(HeaderStream to, const HeaderStreamStruct *from);
 
 /* HeaderTypes -- where the lines of the registry begin, which stand last; from the beginning of any line.  `limit`: no
  * such line */

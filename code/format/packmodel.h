@@ -145,6 +145,27 @@ static inline Bool packValued(EventType type)
   return FALSE;
 }
 
+/* packFast -- can the fast ways of pack.c and unpack.c take events of a type: 8 bytes for each parameter, a P at most
+ * at the beginning, one or two A, at most two W?
+ * value, addr  two each, 0; become the offsets of the W's and of the A's, as far as there are such */
+static inline Bool packFast(uint8_t value[2], uint8_t addr[2], EventType type)
+{
+  unsigned i;
+
+  for (i = 0; i < type->params; ++i) {
+    uint8_t offset = (uint8_t)type->offset[i];
+    if (type->width[i] != 8)
+      return FALSE;
+    if (type->letter[i] == 'A' && addr[1] == 0)
+      addr[addr[0] != 0] = offset;
+    else if (type->letter[i] == 'W' && value[1] == 0)
+      value[value[0] != 0] = offset;
+    else if (!(type->letter[i] == 'P' && i == 0))
+      return FALSE;
+  }
+  return addr[0] != 0;
+}
+
 /* Packed bytes are little-endian everywhere. */
 static inline uint64_t packLittle(uint64_t w)
 {

@@ -4,13 +4,36 @@
  */
 #include "format/region.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#include "base/text.h"
+#include "format/header.h"
 
 _Static_assert(offsetof(RegionHeaderStruct, text) == 1280 && offsetof(RegionHeaderStruct, state) == 1344,
                "tool/pawprint-gdb.py knows where these are");
+
+void RegionBegin(RegionHeader header, uint32_t pid, Count slots, uint64_t identity, uint64_t recording, const char *log)
+{
+  memcpy(header->magic, RegionMAGIC, BlockMagicSIZE);
+  header->order = BlockORDER;
+  header->major = BlockMAJOR;
+  header->pid = pid;
+  header->slots = (uint32_t)slots;
+  header->identity = identity;
+  header->recording = recording;
+  if (strlen(log) < sizeof header->log)
+    (void)strcpy(header->log, log);
+}
+
+Size RegionTextCopy(void *room, RegionHeader header, uint32_t generation)
+{
+  const char *text = (const char *)header + RegionTEXT + (generation & 1) * (Size)RegionTextSIZE;
+  unsigned version[3];
+  Size length;
+
+  memcpy(room, text, BlockMagicSIZE + HeaderLineSIZE);
+  if (HeaderLength(&length, version, room, BlockMagicSIZE + HeaderLineSIZE) != ResOK || length > RegionTextSIZE)
+    return 0;
+  memcpy(room, text, length);
+  return length;
+}
 
 Bool RegionHeaderSound(RegionHeader header, Size size)
 {
@@ -69,18 +92,10 @@ void RegionNameWrite(Text text, RegionName name, const char *log)
 {
   int shift;
 
-  if (log != NULL) {
-    TextString(text, log);
-    TextString(text, RegionBESIDE);
-  } else {
-    TextString(text, RegionPREFIX);
-  }
+  TextFormat(text, "%s%s", log != NULL ? log : "", log != NULL ? RegionBESIDE : RegionPREFIX);
   for (shift = 60; shift >= 0; shift -= 4)
     TextChar(text, "0123456789abcdef"[name->recording >> shift & 15]);
-  TextChar(text, '-');
-  TextDecimal(text, name->pid);
-  TextChar(text, '-');
-  TextDecimal(text, name->number);
+  TextFormat(text, "-%u-%u", name->pid, name->number);
 }
 
 void RegionStillWrite(Text text, uint64_t recording)
@@ -91,30 +106,12 @@ void RegionStillWrite(Text text, uint64_t recording)
   TextString(text, RegionLINK);
 }
 
-/* regionHex -- 16 digits */
-static Bool regionHex(uint64_t *numberReturn, const char **at)
-{
-  uint64_t number = 0;
-  unsigned i;
-
-  for (i = 0; i < 16; ++i, ++*at) {
-    char c = **at;
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-      return FALSE;
-    number = number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-  }
-  *numberReturn = number;
-  return TRUE;
-}
-
 /* regionDecimal -- as we write it: no sign, no zero in front */
 static Bool regionDecimal(uint32_t *numberReturn, const char **at)
 {
-  uint64_t number = 0;
   const char *begin = *at;
+  uint64_t number = TextNumber(at, 10);
 
-  for (; **at >= '0' && **at <= '9' && number <= UINT32_MAX; ++*at)
-    number = number * 10 + (uint64_t)(**at - '0');
   *numberReturn = (uint32_t)number;
   return *at > begin && number <= UINT32_MAX && (*begin != '0' || *at == begin + 1);
 }
@@ -122,7 +119,10 @@ static Bool regionDecimal(uint32_t *numberReturn, const char **at)
 /* regionNumbers -- "R-PID-N", and nothing behind it */
 static Bool regionNumbers(RegionName name, const char *at)
 {
-  return regionHex(&name->recording, &at) && *at++ == '-' && regionDecimal(&name->pid, &at) && *at++ == '-' &&
+  const char *begin = at;
+
+  name->recording = TextNumber(&at, 16);
+  return at == begin + 16 && *at++ == '-' && regionDecimal(&name->pid, &at) && *at++ == '-' &&
          regionDecimal(&name->number, &at) && *at == '\0';
 }
 

@@ -1,27 +1,28 @@
-/* region.h -- the memory in which a process's blocks lie, as another process finds it
+/* region.h -- the shared memory in which a process keeps its blocks, and how other processes find them
  *
- * A file, in memory (tmpfs) where that can be had, mapped shared by the process that writes it, and by the collector
- * if there is one.  From its beginning: RegionHeaderStruct; at RegionCONTROL the table of what is recorded, which the
- * process has mapped over its EventKindControl; at RegionTEXT two places for its header block; from RegionFIRST on
- * `slots` places of RegionSlotSIZE bytes.  A place in use holds one block, of 1 << log2 bytes, at its end.  The writer
- * holds a lock (flock) on the file as long as it lives: the mapping keeps it, not a descriptor.
+ * A region is a file, in tmpfs where possible, which the recorded process and its collector, if there is one, map
+ * shared. It has RegionHeaderStruct at its beginning; at RegionCONTROL the table of what is recorded, which the process
+ * has mapped over its EventKindControl; at RegionTEXT two places for the process's header block; and from RegionFIRST
+ * on `slots` slots of RegionSlotSIZE bytes.  A slot in use has one block, of a power of two bytes, at its end.  The
+ * process holds a lock (flock) on the file as long as it lives: the mapping keeps it, not a descriptor.
  *
- * Who may do what to a slot, by its state:
- *   RegionFREE    all of its memory is zero; the writer's threads take it (compare and swap)
- *   RegionOPEN    belongs to the thread that took it; has a size as soon as its block has a header
- *   RegionFULL    `used` in the block's header says how much of it was reserved for events, which may still be pending,
- *                 also at its end: where a signal handler interrupted one.  The collector reads it, and when it is in
- *                 the log zeroes it, and frees it.
- *                 Under RegionPolicyOVERWRITE it says so first (RegionTAKEN): else the writer might use the block again
- *                 meanwhile.  What has a ticket it takes only if that is asked for.
- *   RegionERASED  a thread of the writer erases it, and frees it or makes a new block there
- *   RegionOVERWRITTEN  the same, but first it counts the block, which goes because only the newest are kept: whoever comes
- *                 after its death finishes that (RegionForget)
- * What has a size has a header, whatever died at any moment, or the program has written over it: whoever makes a header says
- * the size after that, and whoever erases one takes the size away before.
- * Of a block with a sound header that tells, too, what its slot's state should be: by that a state is mended which the program
- * has written over.
- * Where there is no collector, or it has died, the writer's threads send what is full, too.
+ * The state of a slot says who may use it:
+ *   RegionFREE         all of its memory is zero; the process's threads take it (compare and swap)
+ *   RegionOPEN         the thread that took it fills its block; the state has a size as soon as the block has a header
+ *   RegionFULL         its block waits for the collector, which reads it, zeroes the slot when the block is in the log,
+ *                      and frees it.  `used` in the block's header says how much was reserved for events, some of which
+ *                      may still be pending, also at the end, where a signal handler interrupted one.  Under
+ *                      RegionPolicyOVERWRITE the collector marks the block first (RegionTAKEN), lest the process use it
+ *                      again meanwhile, and takes a block that has a ticket only if it is asked to.
+ *   RegionERASED       a thread of the process erases the block, and frees the slot or makes a new block there
+ *   RegionOVERWRITTEN  the same, but the thread first counts the block, which goes because only the newest are kept; if
+ *                      it dies meanwhile, whoever comes next finishes that (RegionForget)
+ * If there is no collector, or it has died, the process's threads write the full blocks to the log.
+ *
+ * Always true, whatever process died at any moment, unless the program has written over it: a slot whose state has a
+ * size has a block with a sound header.  Whoever makes a header sets the size afterwards; whoever erases one takes the
+ * size away before.  A sound header also tells what the state should be, so that a state can be mended that was written
+ * over.
  *
  * Design: design/format.md .region, design/collector.md .hand      Tests: test/recover/death.t, test/collect/collect.t
  */
@@ -53,37 +54,37 @@ enum {
   RegionOPEN = 0x20,
   RegionFULL = 0x40,
   RegionTAKEN = 0x80,             /* beside RegionFULL: by the collector, which reads it */
-  RegionERASED = 0xa0,            /* nobody's block: RegionFULL and a size do not stand beside it */
-  RegionOVERWRITTEN = 0xa1,       /* nor beside this */
+  RegionERASED = 0xa0,            /* there is no block: neither RegionFULL nor a size is beside it */
+  RegionOVERWRITTEN = 0xa1,       /* nor are they beside this */
   RegionLog2MASK = 0x1f
 };
 
-/* What happens when as many blocks as may wait are full. */
+/* What happens to events when as many blocks are full as may wait for the collector. */
 enum {
   RegionPolicyDISCARD,            /* events are discarded, and counted in the block that is full */
   RegionPolicyBLOCK,              /* the thread waits, as long as there is a collector that lives */
-  RegionPolicySTOP,               /* nothing is sent from then on; `stopped` says when */
-  RegionPolicyOVERWRITE           /* the oldest full block of a frequent kind is used again; nobody drains those */
+  RegionPolicySTOP,               /* recording ends; `stopped` says when */
+  RegionPolicyOVERWRITE           /* the oldest full block of a frequent kind is used again; these are not drained */
 };
 
-/* Who drains the region, in `collector`: a futex of the kernel's robust list, so that the kernel itself marks the
- * collector's death, whatever it died of.  The writer may have written over that.  Whether a collector lives others know by a
- * lock of another sort than the writer's, for reading, on all of the file (fcntl, F_OFD_SETLK), which it has as long as it has
- * the file open. */
+/* The collector of the region, in `collector`: a futex of the kernel's robust list, so that the kernel marks the
+ * collector's death, whatever it died of.  The program may have written over it.  So other processes learn whether a
+ * collector lives by another lock: a read lock of fcntl (F_OFD_SETLK) on all of the file, which the collector holds as
+ * long as it has the file open. */
 enum {
   RegionCollectorNONE = 0,             /* the writer sends itself */
   RegionCollectorTID = 0x3fffffff,     /* else: the collector's thread, in its own numbering, */
   RegionCollectorDIED = 0x40000000     /* and whether that has died (FUTEX_OWNER_DIED) */
 };
-#define RegionCollectorLEAVES 0x80000000u /* beside its thread: it will be none in a moment; until then nothing is
+#define RegionCollectorLEAVES 0x80000000u /* beside its thread: it is about to leave the region; until then nothing is
                                              overwritten, so that what it takes has no hole */
 
-/* What others ask of the process, in `attention` (a bit set; the process clears what it has done).  Whoever sets one
- * sets the attention bit of the control table afterwards. */
+/* What other processes ask of this one, in `attention`, a mask.  Whoever sets a bit there sets the attention bit of the
+ * control table afterwards; the process clears the bit when it has done it. */
 enum {
-  RegionAskFLUSH = 1,             /* send what the buffers hold: where there is no collector */
+  RegionAskFLUSH = 1,             /* write what the buffers hold, if there is no collector */
   RegionAskSTATE = 2,             /* emit a state dump first */
-  RegionAskHEADER = 4             /* write the header block's text once more: it is none */
+  RegionAskHEADER = 4             /* write the header block again: the text here is none */
 };
 
 /* The control table at RegionCONTROL: words as wide as the writer's.  In word 0 a bit for each kind says that it is
@@ -96,18 +97,18 @@ enum {
   RegionControlATTEND = 2
 };
 
-/* When kinds were switched off that are not known to be on again: at RegionOFF, in the page of the control table, for each
- * kind CLOCK_MONOTONIC in ns, or 0.  Whoever switches one off says so behind that, unless it is said already; the process
- * takes it away when it tells that the kind is on again (KindsOn). */
+/* When kinds were switched off, if they are not known to be on again: at RegionOFF, in the page of the control table,
+ * for each kind CLOCK_MONOTONIC in ns, or 0.  Whoever switches a kind off sets it afterwards, unless it is set already;
+ * the process clears it when it tells that the kind is on again (KindsOn). */
 enum { RegionOFF = RegionCONTROL + 1024 };
 
-/* RegionOff -- the place in a control table where that is said of `kind` */
+/* RegionOff -- that time of `kind`, in a control table */
 static inline uint64_t *RegionOff(void *table, unsigned kind)
 {
   return (uint64_t *)(void *)((char *)table + (RegionOFF - RegionCONTROL)) + kind;
 }
 
-/* RegionOffSay -- `kinds`, a mask, have been switched off, not before `now` */
+/* RegionOffSay -- note that `kinds`, a mask, have been switched off, not before `now` */
 static inline void RegionOffSay(void *table, uint32_t kinds, uint64_t now)
 {
   unsigned kind;
@@ -119,8 +120,8 @@ static inline void RegionOffSay(void *table, uint32_t kinds, uint64_t now)
   }
 }
 
-/* RegionControlAt -- where in the file the 32 bits of the control table are of which the lower half says what is sent;
- * words of the process are of so many bytes */
+/* RegionControlAt -- where in the file the 32 bits of the control table are whose lower half says which kinds are sent
+ * word  bytes of a word of the process */
 static inline Size RegionControlAt(unsigned word)
 {
   static const uint32_t one = 1;
@@ -128,15 +129,15 @@ static inline Size RegionControlAt(unsigned word)
   return RegionCONTROL + (*(const unsigned char *)&one == 1 || word != 8 ? 0 : sizeof(uint32_t));
 }
 
-/* A block of private memory that is being written to the log: whether its events are lost, if the process is killed, the
- * log says. */
+/* A block of private memory that is being written to the log.  If the process is killed meanwhile, the log tells
+ * whether the events are lost. */
 enum { RegionLEAVING = 64, RegionLeavingCLAIMED = 0xffff };
 
 typedef struct RegionLeavingStruct {
   uint32_t stream;
   uint32_t count;                 /* of its events; 0: there is none; RegionLeavingCLAIMED: there will be */
   uint64_t sequence;
-  uint64_t to;                    /* so many events the stream has with it; BlockBeforeUNKNOWN */
+  uint64_t to;                    /* events of the stream up to its end; BlockBeforeUNKNOWN */
 } RegionLeavingStruct, *RegionLeaving;
 
 typedef struct RegionHeaderStruct {
@@ -148,7 +149,7 @@ typedef struct RegionHeaderStruct {
   uint64_t identity;              /* of the process */
   uint64_t device, inode;         /* of the log; 0: another way out */
   uint32_t policy;                /* RegionPolicy... */
-  uint32_t limit;                 /* so many blocks may be full; those that are being filled are not counted */
+  uint32_t limit;                 /* so many blocks may be full */
   uint32_t blockSize;             /* of the largest block of a frequent kind that is sent */
   uint32_t raw;                   /* blocks go to the log unpacked */
   uint64_t lost;                  /* events of threads that could have no stream, or of streams that could have no
@@ -159,7 +160,7 @@ typedef struct RegionHeaderStruct {
                                      mask */
   char log[RegionPathMAX];        /* the log that the blocks belong to, an absolute path; "" for another way out */
   uint64_t recording;             /* identity of the recording that they belong to; 0: unknown */
-  uint64_t ending;                /* ticks when the process was about to end, or to become another program; 0: it is not */
+  uint64_t ending;                /* ticks when the process was about to end, or to execute another program; 0: not */
 
   /* The writer and the collector together; each line of the cache for one purpose. */
   struct {
@@ -169,9 +170,8 @@ typedef struct RegionHeaderStruct {
     uint32_t sleeping;            /* the collector wants to be woken when so many blocks are full (design/collector.md
                                      .wake); 0: it is awake */
     uint32_t attention;           /* RegionAsk... */
-    uint32_t unwritten;           /* where there is no collector: the process has ended, and its ways out did not take
-                                     all; 0 */
-    uint32_t released;            /* the collector's recording is over, and it has let the process go, which lived; 0 */
+    uint32_t unwritten;           /* not 0: the process has no collector and has ended, and could not write all */
+    uint32_t released;            /* not 0: the recording is over, and the collector has let the process go, alive */
   } hand __attribute__((aligned(64)));
   struct {
     uint32_t full;                /* blocks that are full now */
@@ -179,16 +179,16 @@ typedef struct RegionHeaderStruct {
     uint32_t waiting;             /* threads that wait for one */
     uint32_t overwritten;         /* blocks that RegionPolicyOVERWRITE used again; RegionOverwrittenMOST: or more */
     uint64_t ticket;              /* counts tickets */
-    uint64_t away;                /* events that are to be sent and are in private memory, where there was no room: lost
-                                     if the process is killed.  Those that are being written are in `leaving`. */
-    uint64_t reached;             /* so long was the log when the collector took something of the recording out of memory:
-                                     a shorter one was cut; 0: unknown */
-    uint64_t forgotten;           /* events in the blocks of private memory that were overwritten; RegionForgotten has all */
-    uint64_t forgottenTo;         /* and ticks: none of them was later, nor of those that slots count */
+    uint64_t away;                /* events in private memory, for want of a slot, that are to be sent: lost if the
+                                     process is killed.  Those that are being written are in `leaving`. */
+    uint64_t reached;             /* bytes of the log when the collector last took something of the recording out of
+                                     memory: a shorter log was cut; 0: unknown */
+    uint64_t forgotten;           /* overwritten events of blocks in private memory; RegionForgotten has all */
+    uint64_t forgottenTo;         /* ticks: none of these was later, nor any that slots count */
   } pool __attribute__((aligned(64)));
   struct {
-    uint32_t generation;          /* counts header blocks; the newest, if any, is in text (generation & 1); the other
-                                     one is being written, perhaps */
+    uint32_t generation;          /* of the header block; the newest, if any, is in text (generation & 1); the
+                                     other text may be being written */
     uint32_t length[2];
     uint32_t lock;                /* the writer's own */
   } text __attribute__((aligned(64)));
@@ -205,18 +205,27 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 /* RegionSize -- bytes of a file of so many slots */
 #define RegionSize(slots) (RegionFIRST + (Size)(slots) * RegionSlotSIZE)
 
-/* RegionHeaderSound -- is this the beginning of a region of our own byte order and version, `size` bytes long? */
+/* RegionBegin -- fill in the header of a new region, which is zero: what the region is, and whose blocks it is for
+ * log  the log's absolute path, or "" */
+extern void RegionBegin(RegionHeader header, uint32_t pid, Count slots, uint64_t identity, uint64_t recording,
+                        const char *log);
+
+/* RegionTextCopy -- copy the text of the header block of this generation, which the process may be writing over.
+ * Returns how long it says that it is, RegionTextSIZE at most; 0: there is none.  `room` has RegionTextSIZE bytes. */
+extern Size RegionTextCopy(void *room, RegionHeader header, uint32_t generation);
+
+/* RegionHeaderSound -- is this the header of a region of our byte order and version, in a file of `size` bytes? */
 extern Bool RegionHeaderSound(RegionHeader header, Size size);
 
-/* What a region's file is called: `pawprint-R-PID-N` in RegionFOLDER, or `LOG.region-R-PID-N` beside the log.  R is the
- * recording's identity in 16 hex digits.  Beside a region in RegionFOLDER lies a symbolic link, `pawprint-R-PID-N.log`,
- * whose target is the absolute path of the log: whoever made the region wrote it, and it is read and never followed. */
+/* The file of a region is called `pawprint-R-PID-N` in RegionFOLDER, or `LOG.region-R-PID-N` beside the log.  R is the
+ * recording's identity in 16 hex digits.  Beside a region in RegionFOLDER is a symbolic link, `pawprint-R-PID-N.log`,
+ * whose target is the absolute path of the log.  The maker of the region made it; it is read and never followed. */
 #define RegionFOLDER "/dev/shm"
 #define RegionPREFIX "pawprint-"
 #define RegionBESIDE ".region-"
 #define RegionLINK ".log"
-#define RegionNAMELESS "pawprint-region" /* where no file can be had: what memfd_create is told, */
-#define RegionMEMFD "/memfd:" RegionNAMELESS /* and what maps say then */
+#define RegionNAMELESS "pawprint-region" /* the name of a memfd, if no file can be made, */
+#define RegionMEMFD "/memfd:" RegionNAMELESS /* and how maps show it */
 
 enum { RegionNameMAX = sizeof RegionPREFIX + 16 + 1 + 10 + 1 + 10 }; /* bytes of a name in RegionFOLDER, NUL included */
 
@@ -231,36 +240,38 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
-/* The notice that a recording's collector stands still (handover/collectorstill.h) is called as the link beside a region whose number
- * is so high that there is none: so whoever removes links without regions removes it, too.  RegionStillWrite appends that
- * name, without a folder. */
+/* The notice that a recording's collector stands still (handover/collectorsocket.h) has the name of the link beside a
+ * region whose number is so high that there is none; so whoever removes links without regions removes it, too.
+ * RegionStillWrite appends that name, without a folder. */
 enum { RegionStillNUMBER = 9999, RegionStillMAX = RegionNameMAX + sizeof RegionLINK - 1 /* bytes, NUL included */ };
 extern void RegionStillWrite(Text text, uint64_t recording);
 
-/* RegionNameParse -- what a name says, which has no folder.  FALSE: no region is called so. */
+/* RegionNameParse -- take a name without a folder apart; FALSE: no region has such a name */
 extern Bool RegionNameParse(RegionName nameReturn, const char *name);
 
-/* RegionPathNamed -- does a path lead to where regions of the log at this path can be, and is it called so? */
+/* RegionPathNamed -- is a path one that a region of the log at this path can have? */
 extern Bool RegionPathNamed(const char *path, const char *log);
 
-/* RegionNamed -- is a file with this path called as regions are, or is it nameless, as maps has it?  It may be
- * something else all the same. */
+/* RegionNamed -- does a path end as those of regions do, or as maps show a region without a file?  It may be another
+ * file all the same. */
 extern Bool RegionNamed(const char *path);
 
 /* RegionBlockAt -- where slot `i`'s block begins in the file, and its size; FALSE if there is none */
 extern Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i);
 
-/* RegionStateTold -- what the state of a slot should be by the header of the block in it: a block that was handed over says how
- * much of it is used.  So a state that the program has written over can be mended.
+/* RegionStateTold -- what the state of a slot should be, by the header of the block in it: the header of a block that
+ * was handed over says how much of it is used.  So a state can be mended that the program has written over.
  *
- * end       where the slot ends, in memory
- * most      so many bytes before that may be looked at
+ * end       the end of the slot, in memory
+ * most      bytes before it that may be read
  * identity  of the process
- * returns   RegionFREE: no sound header of this process is there */
+ * returns   RegionFREE: there is no sound header of this process
+ */
 extern uint8_t RegionStateTold(const void *end, Size most, uint64_t identity);
 
-/* RegionStateWrong -- is that not what `state` says?  Of a block that is full the header may not say so; and of one that is about
- * to be erased it says what the block was: RegionERASED is never wrong, nor is RegionOVERWRITTEN. */
+/* RegionStateWrong -- does `state` contradict what RegionStateTold says?  The header of a full block may not say yet
+ * that it is full.  RegionERASED and RegionOVERWRITTEN are never wrong: until the block is erased its header says what
+ * it was. */
 static inline Bool RegionStateWrong(uint8_t state, uint8_t told)
 {
   return state != RegionERASED && state != RegionOVERWRITTEN && told != RegionFREE &&
@@ -268,23 +279,24 @@ static inline Bool RegionStateWrong(uint8_t state, uint8_t told)
           (state & (RegionFULL | RegionOPEN)) == 0);
 }
 
-/* RegionFilled -- is a block being filled?  What was handed over says how much of it is used, unless it has nothing. */
+/* RegionFilled -- is a block being filled?  The header of one that was handed over says how much is used, unless it is
+ * empty. */
 static inline Bool RegionFilled(const BlockHeaderStruct *block)
 {
   return block->used == 0 && *(const uint64_t *)(const void *)(block + 1) != 0;
 }
 
-/* RegionOverwrites -- is the block of a stream of which RegionPolicyOVERWRITE keeps the newest?  Then what is missing
- * before it is no loss, which BlockFlagUNSENT tells. */
+/* RegionOverwrites -- does the block belong to a stream of which RegionPolicyOVERWRITE keeps the newest?  Then what is
+ * missing before it is no loss, and BlockFlagUNSENT says so in the log. */
 static inline Bool RegionOverwrites(RegionHeader header, BlockHeader block)
 {
   return header->policy == RegionPolicyOVERWRITE && (header->frequent >> BlockStreamPlace(block) & 1) != 0;
 }
 
-/* Of a full block that may be overwritten its header in memory says what goes then: `count` is how many events it has,
- * and `rest` how much later than `first` the last of them came, in units of 1 << RegionRestSHIFT ticks.  `size` is how
- * many of them the collector has written to the log while the block was open.  `reserved2`, if not 0, is what the slot's count
- * of overwritten events is when the block has been counted. */
+/* The header of a full block that may be overwritten says in memory what would go with it: `count` is the number of its
+ * events, and `rest` how much later than `first` the last of them came, in units of 1 << RegionRestSHIFT ticks.  `size`
+ * is how many of its events the collector has written to the log while the block was open.  `reserved2`, if not 0, is
+ * the slot's count of overwritten events after this block was counted. */
 enum { RegionRestSHIFT = 8 };
 
 static inline uint32_t RegionRest(uint64_t first, uint64_t last)
@@ -294,8 +306,8 @@ static inline uint32_t RegionRest(uint64_t first, uint64_t last)
   return rest < UINT32_MAX ? (uint32_t)rest : UINT32_MAX;
 }
 
-/* How many events of each slot's blocks were overwritten is counted apart, at RegionFORGOT, by nobody but who has claimed the
- * slot: so one store counts a block, whatever others count meanwhile. */
+/* For each slot, how many events of its blocks were overwritten is counted at RegionFORGOT, only by the thread that has
+ * claimed the slot: so a single store counts a block, whatever other threads count meanwhile. */
 enum { RegionFORGOT = RegionCONTROL + 16384, RegionForgotSIZE = RegionSlotsMAX * 8, RegionOverwrittenMOST = 1 << 30 };
 
 _Static_assert((int)RegionFORGOT + (int)RegionForgotSIZE <= RegionTEXT, "the counts are behind the control table");
@@ -306,8 +318,8 @@ static inline uint64_t *RegionForgot(RegionHeader header, Index slot)
   return (uint64_t *)(void *)((char *)header + RegionFORGOT) + slot;
 }
 
-/* RegionForgotThen -- what is the count of a slot, which is `forgot` now, when the block in it has been counted?  The same at
- * any moment of RegionForget. */
+/* RegionForgotThen -- the count of a slot after the block in it was counted
+ * forgot  the count now, at any moment of RegionForget */
 static inline uint64_t RegionForgotThen(uint64_t forgot, const BlockHeaderStruct *block)
 {
   uint32_t there = __atomic_load_n(&block->size, __ATOMIC_RELAXED), count = block->count;
@@ -336,8 +348,8 @@ static inline void RegionForgetTo(RegionHeader header, uint64_t last)
     ;
 }
 
-/* RegionForget -- count the block in a slot that is RegionOVERWRITTEN.  Who dies meanwhile may be followed by another, who does
- * all of it once more. */
+/* RegionForget -- count the block in a slot that is RegionOVERWRITTEN.  If the thread dies meanwhile, another may do
+ * all of it again. */
 static inline void RegionForget(RegionHeader header, Index slot, BlockHeader block)
 {
   uint64_t *forgot = RegionForgot(header, slot), then = RegionForgotThen(*forgot, block);
@@ -347,11 +359,11 @@ static inline void RegionForget(RegionHeader header, Index slot, BlockHeader blo
   __atomic_store_n(forgot, then, __ATOMIC_RELEASE);
 }
 
-/* RegionForgetBegun -- the block in a slot whose owner died while it overwrote the block; NULL: there is none
- * end  where the slot ends, in memory: BlockMAX bytes before that may be looked at */
+/* RegionForgetBegun -- the block in a slot whose thread died while it overwrote the block; NULL: there is none
+ * end  the end of the slot, in memory: BlockMAX bytes before it may be read */
 extern BlockHeader RegionForgetBegun(RegionHeader header, Index slot, void *end);
 
-/* RegionForgotCan -- `events`, if so many can have been overwritten; 0: the program has written over a count */
+/* RegionForgotCan -- `events`, if so many can have been overwritten; else the program has written over a count: 0 */
 static inline uint64_t RegionForgotCan(RegionHeader header, uint64_t events)
 {
   uint64_t blocks = __atomic_load_n(&header->pool.overwritten, __ATOMIC_RELAXED);
@@ -360,10 +372,10 @@ static inline uint64_t RegionForgotCan(RegionHeader header, uint64_t events)
          (blocks >= RegionOverwrittenMOST || events <= blocks * (BlockMAX / EventALIGN)) ? events : 0;
 }
 
-/* RegionForgotten -- how many events were overwritten, but for those that the log has, as far as that can be */
+/* RegionForgotten -- how many events were overwritten that the log does not have; 0 if a count cannot be */
 extern uint64_t RegionForgotten(RegionHeader header);
 
-/* RegionCollected -- is a collector there, as far as is known?  One load. */
+/* RegionCollected -- does the region have a living collector, as far as its word says?  One load. */
 static inline Bool RegionCollected(RegionHeader header)
 {
   uint32_t collector = __atomic_load_n(&header->hand.collector, __ATOMIC_ACQUIRE);
@@ -371,16 +383,17 @@ static inline Bool RegionCollected(RegionHeader header)
   return collector != RegionCollectorNONE && (collector & RegionCollectorDIED) == 0;
 }
 
-/* RegionKeeps -- is the oldest to make room for the newest?  Not where the blocks are about to be sent: what goes out has
- * no hole. */
+/* RegionKeeps -- is the oldest block to make room for the newest?  Not while the collector takes all blocks: what goes
+ * out then has no hole. */
 static inline Bool RegionKeeps(RegionHeader header)
 {
   return header->policy == RegionPolicyOVERWRITE && RegionCollected(header) &&
          (__atomic_load_n(&header->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) == 0;
 }
 
-/* Children of fork keep the page of the control table, and what is executed may take one.  Who can neither send events, nor leave them
- * where anybody finds them, counts them there: 8 bytes at RegionLEDGER, until the process whose region that is has ended (RegionLedgerCLOSED). */
+/* Children of fork keep the page of the control table mapped, and so may a program that is executed.  If such a process
+ * can neither send events nor leave them in a region, it counts them as lost in the 8 bytes at RegionLEDGER, until the
+ * process whose region this is has ended (RegionLedgerCLOSED). */
 enum { RegionLEDGER = RegionCONTROL + 2048 };
 #define RegionLedgerCLOSED ((uint64_t)1 << 63)
 
@@ -390,7 +403,7 @@ static inline uint64_t RegionCounted(RegionHeader header)
   return __atomic_load_n((uint64_t *)(void *)((char *)header + RegionLEDGER), __ATOMIC_RELAXED) & ~RegionLedgerCLOSED;
 }
 
-/* RegionLedgerClose -- the process ends: what its children have counted is counted with its own */
+/* RegionLedgerClose -- the process ends: add what its children have counted to its own `lost` */
 static inline void RegionLedgerClose(RegionHeader header)
 {
   uint64_t *ledger = (uint64_t *)(void *)((char *)header + RegionLEDGER);
@@ -399,16 +412,16 @@ static inline void RegionLedgerClose(RegionHeader header)
   (void)__atomic_fetch_add(&header->lost, CountAdd(0, lost & ~RegionLedgerCLOSED), __ATOMIC_RELAXED);
 }
 
-/* RegionLost -- events that no block has, if the process is dead */
+/* RegionLost -- events of a dead process that are in no block */
 static inline uint64_t RegionLost(RegionHeader header)
 {
   uint64_t away = __atomic_load_n(&header->pool.away, __ATOMIC_RELAXED);
 
-  /* What was given up may have arrived all the same: then fewer than none are away. */
+  /* A block that was given up may have arrived all the same: then the number away is below zero. */
   return CountAdd(CountAdd(0, __atomic_load_n(&header->lost, __ATOMIC_RELAXED)), away <= INT64_MAX ? away : 0);
 }
 
-/* RegionMiscounts -- has the program written over one of these counts, as far as that can be seen? */
+/* RegionMiscounts -- has the program written over one of the counts that RegionLost adds up, as far as can be seen? */
 static inline Bool RegionMiscounts(RegionHeader header)
 {
   uint64_t away = __atomic_load_n(&header->pool.away, __ATOMIC_RELAXED);
@@ -420,13 +433,14 @@ static inline Bool RegionMiscounts(RegionHeader header)
  * (base/settings.h), whose names and meanings are in emit/controlenv.c. */
 #define RegionVARIABLE "PAWPRINT_RECORDING"
 
-/* A note to the collector (RegionMeetStruct.note): the sender is about to become a program, it did not, or it has started
- * one as process `child`; or it ends, and so many events with it that no log could be told of; or the library `program` comes
- * before ours in it and has a malloc. */
+/* A note to the collector (RegionMeetStruct.note): the sender is about to execute a program (EXEC), could not (STAYS),
+ * or has started one as process `child` (START); it ends with `lost` events that no log counts (LOST); or the library
+ * `program` comes before ours in the process and has a malloc (BEFORE). */
 enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST, RegionNoteBEFORE };
 
 /* What the environment that a program is given lacks (RegionMeetStruct.lack): with RegionLackCOLLECTOR it names another
- * collector, whose recording is inside ours; with RegionLackOTHERS, which comes with RegionLackLIBRARY, it has LD_PRELOAD without our library. */
+ * collector, whose recording is inside ours; with RegionLackOTHERS, which comes with RegionLackLIBRARY, it has
+ * LD_PRELOAD without our library. */
 enum { RegionLackLIBRARY = 1, RegionLackRECORDING = 2, RegionLackCOLLECTOR = 4, RegionLackOTHERS = 8 };
 
 /* The meeting of a process and its collector: one datagram to the abstract UNIX socket that the setting `collector`
@@ -445,7 +459,7 @@ typedef struct RegionMeetStruct {
   uint32_t note;                  /* RegionNote... */
   uint32_t lack;                  /* a mask of RegionLack... */
   uint32_t self, child;           /* of a note: the sender, and what it has started, as the sender numbers them */
-  uint32_t called;                /* `program` is how it was called, and nobody has asked which file that is */
+  uint32_t called;                /* `program` is the name by which it was called, not yet the path of a file */
   uint64_t lost;                  /* of a note: events */
   uint64_t stack;                 /* where the program's stack begins, by which images are told apart; 0: unknown */
   char name[RegionCommMAX];       /* that the system has for the process */

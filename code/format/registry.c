@@ -29,34 +29,49 @@ static FieldStruct registryField(const char **next, const char *limit)
   return field;
 }
 
-/* registryNumber -- a field as a number, decimal or 0x..., at most `max` */
-static Bool registryNumber(unsigned *numberReturn, FieldStruct field, unsigned max)
+Bool RegistryNumber(uint64_t *numberReturn, const char **next, const char *limit)
 {
-  unsigned base = 10, n = 0;
-  Size i = 0;
+  static const char digits[] = "0123456789abcdef";
+  unsigned base = 10;
+  uint64_t n = 0;
+  const char *begin;
 
-  if (field.length > 2 && field.base[0] == '0' && field.base[1] == 'x') {
+  if (limit - *next > 2 && (*next)[0] == '0' && (*next)[1] == 'x') {
     base = 16;
-    i = 2;
+    *next += 2;
   }
-  if (i == field.length)
-    return FALSE;
-  for (; i < field.length; ++i) {
-    char c = field.base[i];
-    unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
-    if (digit >= base)
+  for (begin = *next; *next < limit && **next != ' '; ++*next) {
+    const char *at = memchr(digits, **next, base);
+    uint64_t digit = at == NULL ? 0 : (uint64_t)(at - digits);
+    if (at == NULL || n > (UINT64_MAX - digit) / base)
       return FALSE;
     n = n * base + digit;
-    if (n > max)
-      return FALSE;
   }
+  if (*next == begin)
+    return FALSE;
+  if (*next < limit)
+    ++*next;
   *numberReturn = n;
+  return TRUE;
+}
+
+/* registryNumber -- the next word from *next on is a number, at most `max` */
+static Bool registryNumber(unsigned *numberReturn, const char **next, const char *limit, unsigned max)
+{
+  FieldStruct field = registryField(next, limit);
+  const char *at = field.base;
+  uint64_t n;
+
+  if (!RegistryNumber(&n, &at, field.base + field.length) || n > max)
+    return FALSE;
+  *numberReturn = (unsigned)n;
   return TRUE;
 }
 
 void RegistryInit(Registry registry, EventType types, Count capacity, WidthsStruct widths)
 {
   AVER(widths.word == 4 || widths.word == 8);
+  AVER(registry->index[0] == 0);
   registry->widths = widths;
   registry->count = 0;
   registry->capacity = capacity < RegistryTypesMAX ? capacity : RegistryTypesMAX;
@@ -117,7 +132,7 @@ static Res registryKind(Registry registry, const char *next, const char *limit)
   unsigned value;
   FieldStruct name;
 
-  if (!registryNumber(&value, registryField(&next, limit), EventKindMAX - 1))
+  if (!registryNumber(&value, &next, limit, EventKindMAX - 1))
     return ResFORMAT;
   name = registryField(&next, limit);
   if (name.length == 0 || name.length >= sizeof registry->kind[0])
@@ -145,7 +160,7 @@ static Res registryEvent(Registry registry, const char *next, const char *limit)
   Index i;
 
   memset(&type, 0, sizeof type);
-  if (!registryNumber(&number, registryField(&next, limit), 0xffff) || number < EventCodeFIRST)
+  if (!registryNumber(&number, &next, limit, 0xffff) || number < EventCodeFIRST)
     return ResFORMAT;
   type.code = (uint16_t)number;
   field = registryField(&next, limit);
@@ -154,7 +169,7 @@ static Res registryEvent(Registry registry, const char *next, const char *limit)
   type.name = field.base;
   type.nameLength = (uint16_t)field.length;
   type.kind = (uint8_t)registryKindFind(registry, registryField(&next, limit));
-  if (type.kind == EventKindMAX || !registryNumber(&number, registryField(&next, limit), 1))
+  if (type.kind == EventKindMAX || !registryNumber(&number, &next, limit, 1))
     return ResFORMAT;
   type.always = (uint8_t)number;
   type.describe = "";
@@ -183,7 +198,7 @@ static Res registryDescribe(Registry registry, const char *next, const char *lim
   unsigned code;
   EventType type;
 
-  if (!registryNumber(&code, registryField(&next, limit), 0xffff))
+  if (!registryNumber(&code, &next, limit, 0xffff))
     return ResFORMAT;
   type = RegistryFind(registry, (uint16_t)code);
   if (type == NULL || limit - next > 0xffff)
@@ -211,35 +226,41 @@ Res RegistryLine(Registry registry, const char *line, Size length)
 
 Res RegistryText(Registry registry, const char *text, Size length)
 {
-  const char *limit = text + length;
+  const char *limit = text + length, *end;
+  Res res = ResOK, its;
 
-  while (text < limit) {
-    const char *end = memchr(text, '\n', (Size)(limit - text));
-    Res res;
+  for (; text < limit; text = end + 1) {
+    end = memchr(text, '\n', (Size)(limit - text));
     if (end == NULL)
       end = limit;
-    res = RegistryLine(registry, text, (Size)(end - text));
-    if (res != ResOK)
-      return res;
-    text = end + 1;
+    its = RegistryLine(registry, text, (Size)(end - text));
+    res = res == ResOK ? its : res;
   }
-  return ResOK;
+  AVER(RegistryCheck(registry));
+  return res;
+}
+
+/* registryTypeCheck -- the `i`th type */
+static Bool registryTypeCheck(Registry registry, Index i)
+{
+  EventType type = &registry->types[i];
+  Index p;
+
+  for (p = 0; p + 1 < type->params; ++p)
+    if (type->letter[p] == 'S' || type->offset[p] + type->width[p] != type->offset[p + 1])
+      return FALSE;
+  return registry->index[type->code] == i + 1 && type->kind < registry->kinds && type->params <= EventParamMAX;
 }
 
 Bool RegistryCheck(Registry registry)
 {
-  Index i, p;
+  Index i;
 
-  AVER(registry->count <= registry->capacity);
-  AVER(registry->kinds <= EventKindMAX);
-  AVER(registry->index[0] == 0);
-  for (i = 0; i < registry->count; ++i) {
-    EventType type = &registry->types[i];
-    AVER(registry->index[type->code] == i + 1);
-    AVER(type->kind < registry->kinds);
-    AVER(type->params <= EventParamMAX);
-    for (p = 0; p + 1 < type->params; ++p)
-      AVER(type->offset[p] + type->width[p] == type->offset[p + 1]);
-  }
+  if (registry->count > registry->capacity || registry->kinds > EventKindMAX || registry->index[0] != 0 ||
+      (registry->widths.word != 4 && registry->widths.word != 8))
+    return FALSE;
+  for (i = 0; i < registry->count; ++i)
+    if (!registryTypeCheck(registry, i))
+      return FALSE;
   return TRUE;
 }

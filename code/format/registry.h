@@ -1,4 +1,6 @@
-/* registry.h -- event types as a log's header and a writer's registry give them
+/* registry.h -- one registry: the event types of a process, parsed from their text in a header block
+ *
+ * (All registries of a log: log/registryset.h.  The one of this build as text: analyse/builtinregistry.h.)
  *
  * A Registry is parsed from text, the lines `kind:`, `event:` and `describe:` that eventgen.pl makes from the
  * registry file and that every header block carries.  The writer parses its own, the reader each process's; so there is
@@ -73,7 +75,8 @@ extern void RegistryInit(Registry registry, EventType types, Count capacity, Wid
  */
 extern Res RegistryLine(Registry registry, const char *line, Size length);
 
-/* RegistryText -- RegistryLine for each line of `text`; the first failure ends it */
+/* RegistryText -- RegistryLine for each line of `text`.  Returns the first failure; the lines after it are taken all
+ * the same. */
 extern Res RegistryText(Registry registry, const char *text, Size length);
 
 /* RegistryFind -- the type of a code, or NULL */
@@ -84,10 +87,15 @@ static inline EventType RegistryFind(Registry registry, uint16_t code)
   return i == 0 ? NULL : &registry->types[i - 1];
 }
 
+/* RegistryNumber -- a number as header blocks have it, decimal or hex with 0x, from *next on up to a space or `limit`;
+ * *next is then behind that space.  FALSE: it is none, or too large. */
+extern Bool RegistryNumber(uint64_t *numberReturn, const char **next, const char *limit);
+
 /* EventTypeLayout -- fill letter, offset, width, params, strings, length from a format's letters ("PAW", "0")
  * ResFORMAT if it is no format.  Used by RegistryLine, and for types defined at run time. */
 extern Res EventTypeLayout(EventType type, const char *format, Size length, Widths widths);
 
+/* RegistryCheck -- does all hold that must always be true, whatever was parsed? */
 extern Bool RegistryCheck(Registry registry);
 
 #endif /* FORMAT_REGISTRY_H */

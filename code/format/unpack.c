@@ -25,9 +25,8 @@ typedef struct UnpackHeadStruct {
   uint16_t length;
   uint16_t size;    /* of an event; 0 if there is no such head */
   uint16_t base;    /* in the model, for addresses without a value; 0 if there is one */
-  uint8_t value;    /* offset of the W; 0 if there is none */
-  uint8_t addr;     /* of the A */
-  uint8_t addr2;    /* of the second; 0 if there is none */
+  uint8_t value[2]; /* offsets of the W's; 0 if there is none */
+  uint8_t addr[2];  /* of the A's */
   uint8_t fast;     /* unpackEvent can take it */
   uint64_t valued;  /* all ones if there is a W or U */
   uint64_t p[packPsMAX];
@@ -104,6 +103,12 @@ packINLINE uint64_t unpackBits64(Unpacking u)
   return low | unpackBits(u, 32) << 32;
 }
 
+/* unpackNumber -- the number of an address that is said in a known way */
+packINLINE uint64_t unpackNumber(Unpacking u, unsigned way)
+{
+  return way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
+}
+
 /* unpackAddr -- the address that `way` and `number` say */
 packINLINE uint64_t unpackAddr(Unpack unpack, Unpacking u, unsigned way, uint64_t number, uint64_t base)
 {
@@ -127,7 +132,7 @@ packINLINE void unpackStore8(uint8_t *place, uint64_t w)
 packINLINE Bool unpackEvent(Unpack unpack, Unpacking u, UnpackHead head, UnpackControl control)
 {
   EventHeaderStruct header = {head->code, head->length, 0};
-  uint64_t slot = u->control[1] & head->valued, base = head->base + slot, number, addr;
+  uint64_t slot = u->control[1] & head->valued, base = head->base + slot, second, number, addr;
   unsigned way = control->way;
 
   number = unpackPeek(u);
@@ -139,17 +144,18 @@ packINLINE Bool unpackEvent(Unpack unpack, Unpacking u, UnpackHead head, UnpackC
     number = number >> control->timeWidth & unpackWay[way].mask;
     u->at += control->width;
   }
+  second = unpack->model.value[u->control[2]];
   u->control += unpack->controls[u->control[0]];
   addr = unpackAddr(unpack, u, way, number, base);
   unpackStore8(u->event + sizeof header, head->p[0]);
-  unpackStore8(u->event + head->value, unpack->model.value[slot]);
-  unpackStore8(u->event + head->addr, addr);
-  if (head->addr2 != 0) {
+  unpackStore8(u->event + head->value[0], unpack->model.value[slot]);
+  unpackStore8(u->event + head->value[1], second); /* where there is none, on what gets the header */
+  unpackStore8(u->event + head->addr[0], addr);
+  if (head->addr[1] != 0) {
     way = *u->control++;
     if (UNLIKELY(way >= packWays))
       return FALSE;
-    number = way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
-    unpackStore8(u->event + head->addr2, unpackAddr(unpack, u, way, number, base));
+    unpackStore8(u->event + head->addr[1], unpackAddr(unpack, u, way, unpackNumber(u, way), base));
   }
   header.time = u->time;
   memcpy(u->event, &header, sizeof header);
@@ -203,8 +209,7 @@ static __attribute__((noinline)) Bool unpackAny(Unpack unpack, Unpacking u, Unpa
         way = *u->control++;
       if (way >= packWays)
         return FALSE;
-      number = way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
-      number = unpackAddr(unpack, u, way, number, base);
+      number = unpackAddr(unpack, u, way, unpackNumber(u, way), base);
       unpackPut(event + type->offset[i], number, type->width[i], u->swapped);
     }
   for (i = 0; i < type->params; ++i)
@@ -238,35 +243,13 @@ static Bool unpackRaw(Unpacking u)
   return TRUE;
 }
 
-/* unpackHeadFast -- whether unpackEvent can take events of a head: 8 bytes each, P first if at all, one or two A, at
- * most one W */
-static Bool unpackHeadFast(UnpackHead head, EventType type)
-{
-  unsigned i;
-
-  for (i = 0; i < type->params; ++i) {
-    uint8_t offset = (uint8_t)type->offset[i];
-    if (type->width[i] != 8)
-      return FALSE;
-    if (type->letter[i] == 'A' && head->addr == 0)
-      head->addr = offset;
-    else if (type->letter[i] == 'A' && head->addr2 == 0)
-      head->addr2 = offset;
-    else if (type->letter[i] == 'W' && head->value == 0)
-      head->value = offset;
-    else if (!(type->letter[i] == 'P' && i == 0))
-      return FALSE;
-  }
-  return head->addr != 0;
-}
-
 /* unpackHeadControls -- head `number` is one of the current bank: how many control bytes its events have */
 static void unpackHeadControls(Unpack unpack, Unpacking u, unsigned number)
 {
   UnpackHead head = &unpack->head[number];
 
   if (head >= u->heads && head < u->heads + packHeads)
-    memset(unpack->controls + number % packHeads * packTimes * packWays, 1 + (head->value != 0), packTimes * packWays);
+    memset(unpack->controls + number % packHeads * packTimes * packWays, 1 + (head->value[0] != 0) + (head->value[1] != 0), packTimes * packWays);
 }
 
 /* unpackHead -- a new head.  FALSE: of a type that there is not, or that is not packed. */
@@ -288,7 +271,7 @@ static Bool unpackHead(Unpack unpack, Registry registry, Unpacking u)
   for (i = 0; i < type->params; ++i)
     if (type->letter[i] == 'P')
       head->p[pointers++] = unpackBits64(u);
-  head->fast = (uint8_t)(unpackHeadFast(head, type) && !u->swapped);
+  head->fast = (uint8_t)(packFast(head->value, head->addr, type) && !u->swapped);
   head->base = (uint16_t)(head->valued ? 0 : packSlots + number);
   unpack->model.base[packSlots + number] = unpack->model.last;
   unpackHeadControls(unpack, u, number);
@@ -345,6 +328,7 @@ static Bool unpackStart(Unpack unpack, unsigned unit)
     unpack->head[i].size = unpack->head[i].fast = 0;
   if (unit == unpack->unit)
     return TRUE;
+  AVER(unit >= 1 && unit <= packUnitMAX);
   unpack->unit = unit;
   packTimeWidths(width, unit);
   for (i = 0; i < packControlRAW; ++i) {

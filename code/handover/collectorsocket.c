@@ -1,4 +1,4 @@
-/* collectorsocket.c -- words to the collector
+/* collectorsocket.c -- requests and notes to the collector
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,42 +7,100 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "base/aver.h"
 #include "emit/control.h"
-#include "handover/collectorstill.h"
-#include "plinth/descriptor.h"
-#include "plinth/rawsyscall.h"
 
 enum {
-  meetTELL = 20, /* ms to tell what is lost while the collector's queue is full */
-  meetWAIT = 1000, /* ms for room in that queue, and for the answer, together */
-  meetNsPerMs = 1000000,
-  meetLOWEST = DescriptorFEW - DescriptorROOM, /* numbers that DescriptorTake gives, and the next one */
-  meetBEYOND = DescriptorTOP + DescriptorROOM
+  socketTELL = 20, /* ms to tell what is lost while the collector's queue is full */
+  socketWAIT = 1000, /* ms for room in that queue, and for the answer, together */
+  socketNsPerMs = 1000000,
+  stillHOLDS = 60, /* s; then one process asks the collector again */
+  socketLOWEST = DescriptorFEW - DescriptorROOM, /* numbers that DescriptorTake gives, and the next one */
+  socketBEYOND = DescriptorTOP + DescriptorROOM
 };
 
-/* The log, for the time when the collector is gone; as long as there is none its class is NULL.  It outlives fork. */
-static PlinthStruct meetLog = {.fd = -1};
-
 /* The socket that words go out by, connected to the one of a collector that has proved who it is: whoever has its name
- * later gets none of them.  It is kept: one that is opened for each word would now and then have a number that the program
- * counts on. */
-static PlinthStruct meetSocket = {.fd = -1};
+ * later gets none of them.  It is kept: one that is opened for each word would now and then have a number that the
+ * program counts on. */
+static PlinthStruct socketKept = {.fd = -1};
 
-/* Programs that are executed now have it.  And the network namespace, its inode, in which the collector's name was found
- * last; 0: not known. */
-static Bool meetSocketLeft;
-static uint64_t meetNetwork;
+/* Programs that are executed now have it.  And the network namespace, its inode, in which the collector's name was
+ * found last; 0: not known. */
+static Bool socketKeptLeft;
+static uint64_t socketNetwork;
 
-/* meetAddress -- of the collector's socket, in the abstract namespace; returns its length */
-static Size meetAddress(struct sockaddr_un *address)
+/* ---- A notice that the collector stands still, for all processes of its family ----
+ *
+ * A process that has asked the collector for a region, or told it of a program, and has waited in vain, leaves a
+ * notice: a link in RegionFOLDER (format/region.h) that the whole family knows by the recording's identity.  A process
+ * that begins after that does not wait for an answer.  The notice holds for a minute.  A collector removes it ten times
+ * a second: so it stays only where none goes
+ * round.  design/collector.md .meet.still */
+
+enum { stillPathMAX = sizeof RegionFOLDER + RegionStillMAX };
+
+/* stillPath -- where the notice is; NULL: the recording has no identity by which all know it */
+static const char *stillPath(char room[stillPathMAX])
+{
+  TextStruct text;
+
+  if (ControlSettings.recording == 0)
+    return NULL;
+  TextInit(&text, room, stillPathMAX);
+  TextString(&text, RegionFOLDER "/");
+  RegionStillWrite(&text, ControlSettings.recording);
+  return TextTerminate(&text);
+}
+
+/* stillOver -- remove the notice: the collector is dead, and nobody has to wait for that */
+static void stillOver(void)
+{
+  char room[stillPathMAX];
+  const char *path = stillPath(room);
+
+  if (path != NULL)
+    (void)RawCall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+/* stillNow -- does the notice of a process that may say so, root's or our own user's, hold?  One system call; an old
+ * one is removed. */
+static Bool stillNow(void)
+{
+  char room[stillPathMAX];
+  const char *path = stillPath(room);
+  struct timespec now;
+  struct stat status;
+
+  if (path == NULL || RawCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      (status.st_uid != 0 && status.st_uid != RawUser()))
+    return FALSE;
+  (void)clock_gettime(CLOCK_REALTIME, &now); /* which may have been set since */
+  if (status.st_mtim.tv_sec <= now.tv_sec && now.tv_sec - status.st_mtim.tv_sec <= stillHOLDS)
+    return TRUE;
+  stillOver();
+  return FALSE;
+}
+
+/* stillTell -- leave the notice, if that can be */
+static void stillTell(void)
+{
+  char room[stillPathMAX];
+  const char *path = stillPath(room);
+
+  if (path != NULL)
+    (void)RawCall(SYS_symlinkat, ControlSettings.log, AT_FDCWD, path);
+}
+
+/* ---- The socket ---- */
+
+/* socketAddress -- of the collector's socket, in the abstract namespace; returns its length */
+static Size socketAddress(struct sockaddr_un *address)
 {
   Size length = strlen(ControlSettings.collector);
 
@@ -52,11 +110,11 @@ static Size meetAddress(struct sockaddr_un *address)
   return offsetof(struct sockaddr_un, sun_path) + 1 + length;
 }
 
-/* meetDial -- a socket connected to that of whoever has the collector's name now; or minus an errno */
-static long meetDial(void)
+/* socketDial -- a socket connected to that of whoever has the collector's name now; or minus an errno */
+static long socketDial(void)
 {
   struct sockaddr_un address;
-  Size length = meetAddress(&address);
+  Size length = socketAddress(&address);
   long fd = RawCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
 
   if (fd < 0)
@@ -68,26 +126,26 @@ static long meetDial(void)
   return res;
 }
 
-/* meetNames -- is this number a socket that is connected to the collector which the environment names? */
-static Bool meetNames(int fd)
+/* socketNames -- is this number a socket that is connected to the collector which the environment names? */
+static Bool socketNames(int fd)
 {
   struct sockaddr_un wanted, peer;
   int length = sizeof peer;
 
-  return RawCall(SYS_getpeername, fd, &peer, &length) == 0 && (Size)length == meetAddress(&wanted) &&
+  return RawCall(SYS_getpeername, fd, &peer, &length) == 0 && (Size)length == socketAddress(&wanted) &&
          memcmp(&peer, &wanted, (Size)length) == 0;
 }
 
-/* meetLeft -- the socket that the program before this one has left, as one of ours; minus an errno: it has left none.
+/* socketLeft -- the socket that the program before this one has left, as one of ours; minus an errno: it has left none.
  * Another emitter of this process may have found it already, whose it stays. */
-static long meetLeft(void)
+static long socketLeft(void)
 {
   long res = -ECONNREFUSED;
   int fd;
 
-  for (fd = meetBEYOND; res < 0 && --fd >= meetLOWEST; ) {
+  for (fd = socketBEYOND; res < 0 && --fd >= socketLOWEST; ) {
     long flags = RawCall(SYS_fcntl, fd, F_GETFD);
-    if (flags < 0 || !meetNames(fd))
+    if (flags < 0 || !socketNames(fd))
       continue;
     res = RawCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
     if (res >= 0 && flags == 0)
@@ -96,8 +154,8 @@ static long meetLeft(void)
   return res;
 }
 
-/* meetSend -- one datagram; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
-static long meetSend(long to, RegionMeet meet, int fd)
+/* socketSend -- one datagram; fd: a descriptor to go with it, or -1.  0, or minus an errno. */
+static long socketSend(long to, RegionMeet meet, int fd)
 {
   union {
     struct cmsghdr header;
@@ -118,29 +176,20 @@ static long meetSend(long to, RegionMeet meet, int fd)
   return res < 0 ? res : 0;
 }
 
-/* meetTell -- one datagram to the collector that was met.  0, or minus an errno; -EBADF: none was, or the program has closed
- * the socket. */
-static long meetTell(RegionMeet meet)
+/* socketTell -- one datagram to the collector that was met.  0, or minus an errno; -EBADF: none was, or the program has
+ * closed the socket. */
+static long socketTell(RegionMeet meet)
 {
   unsigned turn = DescriptorEnter();
   struct stat status;
-  long to = DescriptorOurs(&meetSocket, &status), res;
+  long to = DescriptorOurs(&socketKept, &status), res;
 
-  res = to < 0 ? -EBADF : meetSend(to, meet, -1);
+  res = to < 0 ? -EBADF : socketSend(to, meet, -1);
   DescriptorLeave(turn);
   return res;
 }
 
-/* meetKeep -- the collector at the other end has proved who it is; the socket is ours to use, or closed */
-static void meetKeep(long to)
-{
-  struct stat status;
-
-  if (DescriptorOurs(&meetSocket, &status) >= 0 || !DescriptorMay() || DescriptorTake(&meetSocket, (int)to) != ResOK)
-    (void)RawCall(SYS_close, to);
-}
-
-static void meetFill(RegionMeet meet)
+static void socketFill(RegionMeet meet)
 {
   memset(meet, 0, sizeof *meet);
   memcpy(meet->magic, RegionMAGIC, BlockMagicSIZE);
@@ -148,10 +197,10 @@ static void meetFill(RegionMeet meet)
   (void)strcpy(meet->token, ControlSettings.token);
 }
 
-/* meetNap -- the collector's queue is full: wait a moment.  FALSE: it is `end`. */
-static Bool meetNap(long res, uint64_t end)
+/* socketNap -- the collector's queue is full: wait a moment.  FALSE: it is `end`. */
+static Bool socketNap(long res, uint64_t end)
 {
-  long moment[2] = {0, meetNsPerMs};
+  long moment[2] = {0, socketNsPerMs};
 
   if (res != -EAGAIN || EventClockMonotonic() >= end)
     return FALSE;
@@ -159,31 +208,31 @@ static Bool meetNap(long res, uint64_t end)
   return TRUE;
 }
 
-/* meetOffer -- send the request as soon as the queue has room; 0, or minus an errno: -EAGAIN, it is `end` */
-static long meetOffer(long to, RegionMeet meet, int fd, uint64_t end)
+/* socketOffer -- send the request as soon as the queue has room; 0, or minus an errno: -EAGAIN, it is `end` */
+static long socketOffer(long to, RegionMeet meet, int fd, uint64_t end)
 {
   long res;
 
   do
-    res = meetSend(to, meet, fd);
-  while (meetNap(res, end));
+    res = socketSend(to, meet, fd);
+  while (socketNap(res, end));
   return res;
 }
 
-/* meetAsk -- send the request with one end of a pair, which is closed here.  With what is answered on the other end the
- * kernel says from whom it is.  That end, or minus an errno: -EAGAIN, it is `end`.  Where no pair can be had the
+/* socketAsk -- send the request with one end of a pair, which is closed here.  With what is answered on the other end
+ * the kernel says from whom it is.  That end, or minus an errno: -EAGAIN, it is `end`.  Where no pair can be had the
  * request goes out without: nobody can answer that, but the collector knows that the process is there. */
-static long meetAsk(long to, RegionMeet meet, uint64_t end)
+static long socketAsk(long to, RegionMeet meet, uint64_t end)
 {
   int ends[2], on = 1;
   long res;
 
   res = RawCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
   if (res < 0)
-    return meetOffer(to, meet, -1, end) == -EAGAIN ? -EAGAIN : res;
+    return socketOffer(to, meet, -1, end) == -EAGAIN ? -EAGAIN : res;
   res = RawCall(SYS_setsockopt, ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   if (res == 0)
-    res = meetOffer(to, meet, ends[1], end);
+    res = socketOffer(to, meet, ends[1], end);
   (void)RawCall(SYS_close, ends[1]);
   if (res == 0)
     return ends[0];
@@ -191,8 +240,8 @@ static long meetAsk(long to, RegionMeet meet, uint64_t end)
   return res;
 }
 
-/* meetWait -- until the answer is there, or nobody has the other end any more; FALSE: it is `end` */
-static Bool meetWait(int fd, uint64_t end)
+/* socketWait -- until the answer is there, or nobody has the other end any more; FALSE: it is `end` */
+static Bool socketWait(int fd, uint64_t end)
 {
   uint64_t now;
   struct pollfd poll = {fd, POLLIN, 0};
@@ -208,318 +257,185 @@ static Bool meetWait(int fd, uint64_t end)
   return FALSE;
 }
 
-/* meetDescriptors -- those that came with the answer; what is too many is closed.  How many there are. */
-static Count meetDescriptors(int fds[RegionGrantMAX], struct cmsghdr *control)
+/* socketRequest -- what is asked for */
+static void socketRequest(RegionMeet meet, Emitter emitter)
 {
-  Count count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int), i;
+  const char *called = EmitterArguments != NULL ? RawProgramCalled() : NULL;
 
-  for (i = 0; i < count; ++i) {
-    int fd;
-    memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
-    if (i < RegionGrantMAX)
-      fds[i] = fd;
-    else
-      (void)RawCall(SYS_close, fd);
-  }
-  return count < RegionGrantMAX ? count : RegionGrantMAX;
-}
-
-/* meetControl -- take the descriptors.  Is the answer from root, or from our own user?  The name is anybody's when the
- * collector is gone, and what an answer brings could end us, or swallow what we record. */
-static Bool meetControl(HandGrant grant, struct msghdr *message)
-{
-  struct cmsghdr *control;
-  Bool believed = FALSE;
-
-  for (control = CMSG_FIRSTHDR(message); control != NULL; control = CMSG_NXTHDR(message, control)) {
-    if (control->cmsg_level != SOL_SOCKET)
-      continue;
-    if (control->cmsg_type == SCM_RIGHTS) {
-      grant->count = meetDescriptors(grant->fd, control);
-    } else if (control->cmsg_type == SCM_CREDENTIALS) {
-      struct ucred sender;
-      memcpy(&sender, CMSG_DATA(control), sizeof sender);
-      believed = sender.uid == 0 || sender.uid == RawUser();
-    }
-  }
-  return believed;
-}
-
-/* meetOurs -- is the answer of our own recording?  Whoever has the name of a collector that is dead can pass a request on to
- * another one, which is root's or our user's, and would have our events. */
-static Bool meetOurs(const RegionGrantStruct *answer)
-{
-  return memcmp(answer->magic, RegionMAGIC, BlockMagicSIZE) == 0 && answer->version == RegionMeetVERSION &&
-         (ControlSettings.recording == 0 || answer->recording == ControlSettings.recording);
-}
-
-/* meetAnswer -- take the answer that is there; FALSE: there is none, or not from whom it should be, or not what it should be
- * believedIO  who was asked has proved before who it is; then: the answer is a collector's, also if that takes no more
- *             processes */
-static Bool meetAnswer(HandGrant grant, Bool *believedIO, int fd)
-{
-  union {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(RegionGrantMAX * sizeof(int))];
-  } control;
-  struct iovec part = {&grant->answer, sizeof grant->answer};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                           .msg_controllen = sizeof control};
-  RegionGrant answer = &grant->answer;
-  long size;
-
-  size = RawCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (size < 0)
-    return FALSE;
-  *believedIO = (meetControl(grant, &message) || *believedIO) && size == (long)sizeof *answer && meetOurs(answer);
-  return *believedIO && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
-         answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL &&
-         memchr(answer->program, '\0', sizeof answer->program) != NULL &&
-         (answer->path[0] == '\0' || RegionPathNamed(answer->path, ControlSettings.log));
-}
-
-/* meetRequest -- what is asked for */
-static void meetRequest(RegionMeet meet, Process process)
-{
-  const char *called = ProcessArguments != NULL ? RawProgramCalled() : NULL;
-
-  meetFill(meet);
-  meet->pid = process->pid;
-  meet->identity = process->identity;
+  socketFill(meet);
+  meet->pid = emitter->pid;
+  meet->identity = emitter->identity;
   meet->slots = (uint32_t)StoreSlots();
   meet->policy = ControlSettings.policy;
   meet->limit = ControlSettings.limit;
-  meet->stack = ProcessStack;
+  meet->stack = EmitterStack;
   (void)RawCall(SYS_prctl, PR_GET_NAME, meet->name, 0, 0, 0);
   _Static_assert(RawProgramMAX <= sizeof meet->program, "it fits");
   meet->called = called != NULL && strlen(called) < sizeof meet->program;
   (void)strcpy(meet->program, meet->called ? called : RawProgram());
 }
 
-/* meetWay -- a socket to ask by, connected to that of whoever has the collector's name; minus an errno.  A socket stays in
- * the network namespace in which it was made: where nobody has the name the one that our parent had before fork, or that the
- * program before this one has left, may reach the collector all the same.
+/* socketWay -- a socket to ask by, connected to that of whoever has the collector's name; minus an errno.  A socket
+ * stays in the network namespace in which it was made: where nobody has the name the one that our parent had before
+ * fork, or that the program before this one has left, may reach the collector all the same.
  * keptReturn  it is our parent's, and stays */
-static long meetWay(Bool *keptReturn)
+static long socketWay(Bool *keptReturn)
 {
   struct stat status;
-  long to = meetDial();
+  long to = socketDial();
 
   *keptReturn = FALSE;
   if (to != -ECONNREFUSED)
     return to;
-  to = DescriptorOurs(&meetSocket, &status);
+  to = DescriptorOurs(&socketKept, &status);
   *keptReturn = to >= 0;
-  return to >= 0 ? to : meetLeft();
+  return to >= 0 ? to : socketLeft();
 }
 
-/* meetKnock -- ask whoever is at the other end for a region.  Who knows that it stands still does not wait for it; but
- * when it goes on it is to know that we were there.  Who does not know, and finds out, lets the family know. */
-static Bool meetKnock(HandGrant grant, Bool *believedIO, long to, RegionMeet meet, Bool still)
+/* socketKnock -- ask the process at the other end for a region.  If we know that the collector stands still we do not
+ * wait for it, but send the request all the same: when it goes on it should know of us.  If we find that out we tell
+ * the family. */
+static Bool socketKnock(Grant grant, Bool *believedIO, long to, RegionMeet meet, Bool still)
 {
-  uint64_t end = still ? 0 : EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs;
-  long fd = meetAsk(to, meet, end);
-  Bool there = fd >= 0 && !still && meetWait((int)fd, end);
-  Bool met = there && meetAnswer(grant, believedIO, (int)fd);
+  uint64_t end = still ? 0 : EventClockMonotonic() + (uint64_t)socketWAIT * socketNsPerMs;
+  long fd = socketAsk(to, meet, end);
+  Bool there = fd >= 0 && !still && socketWait((int)fd, end);
+  Bool met = there && GrantReceive(grant, believedIO, (int)fd);
 
   if (!still && (fd == -EAGAIN || (fd >= 0 && !there)))
-    HandStillTell();
+    stillTell();
   else if (still && fd == -ECONNREFUSED)
-    HandStillOver();
+    stillOver();
   if (fd >= 0)
     (void)RawCall(SYS_close, fd);
   return met;
 }
 
-Bool HandMeet(Process process, HandGrant grant)
+Bool CollectorSocketMeet(Emitter emitter, Grant grant)
 {
   RegionMeetStruct meet;
+  struct stat status;
   Bool met = FALSE, believed, kept, still;
   unsigned turn;
   long to;
 
   grant->count = 0;
-  if (!HandListened())
+  if (!CollectorSocketNamed())
     return FALSE;
-  meetRequest(&meet, process);
-  still = HandStill();
+  socketRequest(&meet, emitter);
+  still = stillNow();
   turn = DescriptorEnter();
-  to = meetWay(&kept);
+  to = socketWay(&kept);
   believed = kept;
   if (to >= 0)
-    met = meetKnock(grant, &believed, to, &meet, still);
+    met = socketKnock(grant, &believed, to, &meet, still);
   else if (still && to == -ECONNREFUSED)
-    HandStillOver();
+    stillOver();
   DescriptorLeave(turn);
-  if (to >= 0 && !kept && believed)
-    meetKeep(to);
-  else if (to >= 0 && !kept)
+  /* The socket is kept if the collector at the other end has proved who it is. */
+  if (to >= 0 && !kept && (!believed || DescriptorOurs(&socketKept, &status) >= 0 || !DescriptorMay() ||
+                           DescriptorTake(&socketKept, (int)to) != ResOK))
     (void)RawCall(SYS_close, to);
   if (met)
     RawProgramTold(grant->answer.program);
   else
-    HandGrantDrop(grant);
+    GrantDrop(grant);
   return met;
 }
 
-void HandGrantDrop(HandGrant grant)
-{
-  Index i;
-
-  for (i = 0; i < grant->count; ++i)
-    if (grant->fd[i] >= 0)
-      (void)RawCall(SYS_close, grant->fd[i]);
-  grant->count = 0;
-}
-
-void HandGrantLog(HandGrant grant)
-{
-  if (DescriptorIsApart())
-    return; /* a parent's serves, if there is one */
-  if (meetLog.fd >= 0)
-    DescriptorClose(&meetLog); /* a parent's */
-  if (grant->count <= RegionGrantLOG || !DescriptorMay())
-    return;
-  if (DescriptorTake(&meetLog, grant->fd[RegionGrantLOG]) != ResOK)
-    return;
-  grant->fd[RegionGrantLOG] = -1;
-  (void)strcpy(meetLog.place, ControlSettings.log);
-  __atomic_store_n(&meetLog.class, &PlinthClassFile, __ATOMIC_RELEASE);
-}
-
-/* meetInherit -- the log is the one that the program before this one has left, if it did */
-static Bool meetInherit(void)
-{
-  int fd = HandListened() ? PlinthFileInherit(ControlSettings.family) : -1;
-
-  return fd >= 0 && DescriptorTake(&meetLog, fd) == ResOK;
-}
-
-Bool HandLogTake(Plinth plinth, const char *place)
-{
-  struct stat status;
-
-  if (strlen(place) >= sizeof plinth->place || (DescriptorOurs(&meetLog, &status) < 0 && !meetInherit()))
-    return FALSE;
-  memset(plinth, 0, sizeof *plinth);
-  (void)strcpy(plinth->place, place);
-  DescriptorPass(plinth, &meetLog);
-  __atomic_store_n(&plinth->class, &PlinthClassFile, __ATOMIC_RELEASE);
-  return TRUE;
-}
-
-Plinth HandLog(void)
-{
-  struct stat status;
-
-  return meetLog.class != NULL && DescriptorOurs(&meetLog, &status) >= 0 ? &meetLog : NULL;
-}
-
-Bool HandListened(void)
+Bool CollectorSocketNamed(void)
 {
   return ControlSettings.collector[0] != '\0';
 }
 
-/* meetLeave -- programs that are executed from now on have the log's descriptor: they may not be able to open it */
-static void meetLeave(void)
+/* socketFound -- has anybody the collector's name here?  FALSE only where that is known. */
+static Bool socketFound(void)
 {
-  Index i;
-
-  PlinthFileLeave(&meetLog, ControlSettings.family);
-  for (i = 0; i < ProcessPlinthsMAX; ++i)
-    PlinthFileLeave(&ProcessPlinths[i], ControlSettings.family);
-}
-
-/* meetFound -- has anybody the collector's name here?  FALSE only where that is known. */
-static Bool meetFound(void)
-{
-  long to = meetDial();
+  long to = socketDial();
 
   if (to >= 0)
     (void)RawCall(SYS_close, to);
   return to != -ECONNREFUSED;
 }
 
-/* meetFoundAgain -- the same in a process that goes on, where another thread may count on the number that a descriptor would
- * have: none is opened in the network namespace in which the name was found before. */
-static Bool meetFoundAgain(void)
+/* socketFoundAgain -- the same in a process that goes on, where another thread may count on the number that a
+ * descriptor would have: none is opened in the network namespace in which the name was found before. */
+static Bool socketFoundAgain(void)
 {
   struct stat status;
   uint64_t network =
       RawCall(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/ns/net", &status, 0) == 0 ? status.st_ino : 0;
 
-  if (network != 0 && network == __atomic_load_n(&meetNetwork, __ATOMIC_RELAXED))
+  if (network != 0 && network == __atomic_load_n(&socketNetwork, __ATOMIC_RELAXED))
     return TRUE;
-  if (!meetFound())
+  if (!socketFound())
     return FALSE;
-  __atomic_store_n(&meetNetwork, network, __ATOMIC_RELAXED);
+  __atomic_store_n(&socketNetwork, network, __ATOMIC_RELAXED);
   return TRUE;
 }
 
-/* meetPass -- programs that are executed from now on have the socket, or have it no longer: in another network namespace they
- * cannot find the collector by its name */
-static void meetPass(Bool pass)
+/* socketPass -- programs that are executed from now on have the socket, or have it no longer: in another network
+ * namespace they cannot find the collector by its name */
+static void socketPass(Bool pass)
 {
   struct stat status;
-  int fd = pass || meetSocketLeft ? DescriptorOurs(&meetSocket, &status) : -1;
+  int fd = pass || socketKeptLeft ? DescriptorOurs(&socketKept, &status) : -1;
 
   if (fd >= 0)
     (void)RawCall(SYS_fcntl, fd, F_SETFD, pass ? 0 : FD_CLOEXEC);
-  meetSocketLeft = pass;
+  socketKeptLeft = pass;
 }
 
-/* meetRefused -- can nobody be told anything?  A full queue is somebody's. */
-static Bool meetRefused(long res)
+/* socketRefused -- is there no collector that could be told?  A full queue belongs to one. */
+static Bool socketRefused(long res)
 {
   return res < 0 && res != -EAGAIN;
 }
 
-void HandStarts(unsigned lack, Bool collected)
+void CollectorSocketStarts(unsigned lack, Bool collected)
 {
   RegionMeetStruct call;
 
-  if (!HandListened())
+  if (!CollectorSocketNamed())
     return;
-  meetFill(&call);
-  if (lack == 0 && !collected && meetRefused(meetTell(&call)))
-    meetLeave();
+  socketFill(&call);
+  if (lack == 0 && !collected && socketRefused(socketTell(&call)))
+    GrantLogLeave();
   else
-    meetPass(lack == 0 && !meetFoundAgain());
+    socketPass(lack == 0 && !socketFoundAgain());
 }
 
-Bool HandOurs(const char *entry, Size length)
+Bool CollectorSocketOurs(const char *entry, Size length)
 {
   char room[sizeof RegionVARIABLE + 16 + sizeof ControlSettings.collector + sizeof ControlSettings.token];
   TextStruct text;
 
   TextInit(&text, room, sizeof room);
-  TextString(&text, RegionVARIABLE "=collector=");
-  TextString(&text, ControlSettings.collector);
-  TextChar(&text, ':');
-  TextString(&text, ControlSettings.token);
-  return !HandListened() || length < TextLength(&text) || memcmp(entry, room, TextLength(&text)) == 0;
+  TextFormat(&text, RegionVARIABLE "=collector=%s:%s", ControlSettings.collector, ControlSettings.token);
+  return !CollectorSocketNamed() || length < TextLength(&text) || memcmp(entry, room, TextLength(&text)) == 0;
 }
 
-/* meetInsist -- one datagram to the collector that was met, as soon as its queue has room; 0, or minus an errno.  Who knows
- * that it stands still does not wait for it, and who finds out lets the family know. */
-static long meetInsist(RegionMeet meet)
+/* socketInsist -- one datagram to the collector that was met, as soon as its queue has room, which is waited for `ms`
+ * at most; 0, or minus an errno.  A process that knows that the collector stands still does not wait for it, and one
+ * that finds out in socketWAIT lets the family know. */
+static long socketInsist(RegionMeet meet, unsigned ms)
 {
-  long res = meetTell(meet);
+  long res = socketTell(meet);
   uint64_t end;
 
-  if (res != -EAGAIN || HandStill())
+  if (res != -EAGAIN || stillNow())
     return res;
-  end = EventClockMonotonic() + (uint64_t)meetWAIT * meetNsPerMs;
-  while (meetNap(res, end))
-    res = meetTell(meet);
-  if (res == -EAGAIN)
-    HandStillTell();
+  end = EventClockMonotonic() + (uint64_t)ms * socketNsPerMs;
+  while (socketNap(res, end))
+    res = socketTell(meet);
+  if (res == -EAGAIN && ms == socketWAIT)
+    stillTell();
   return res;
 }
 
-/* meetProgram -- an absolute path: whoever reads it may do so when we have ended, and our folder with us.  A name is looked
- * for in PATH.  FALSE: it is too long. */
-static Bool meetProgram(RegionMeet meet, const char *path)
+/* socketProgram -- an absolute path: whoever reads it may do so when we have ended, and our folder with us.  A name is
+ * looked for in PATH.  FALSE: it is too long. */
+static Bool socketProgram(RegionMeet meet, const char *path)
 {
   Size length = strlen(path);
   TextStruct text;
@@ -533,93 +449,90 @@ static Bool meetProgram(RegionMeet meet, const char *path)
   return TRUE;
 }
 
-void HandNote(unsigned note, const char *path, unsigned lack, pid_t child)
+void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t child)
 {
   RegionMeetStruct message;
   Bool refused;
 
-  if (!HandListened())
+  AVER(note == RegionNoteEXEC || note == RegionNoteSTAYS || note == RegionNoteSTART);
+  if (!CollectorSocketNamed())
     return;
-  meetFill(&message);
-  if (!meetProgram(&message, path))
+  socketFill(&message);
+  if (!socketProgram(&message, path))
     return;
   message.note = note;
   message.lack = lack;
   message.self = RawPid();
   message.child = (uint32_t)child;
-  refused = meetRefused(meetInsist(&message));
+  refused = socketRefused(socketInsist(&message, socketWAIT));
   if (note != RegionNoteEXEC)
     return;
   if (lack == 0 && refused)
-    meetLeave();
+    GrantLogLeave();
   else
-    meetPass(lack == 0 && !meetFound());
+    socketPass(lack == 0 && !socketFound());
 }
 
-void HandBefore(uint64_t identity, const char *library)
+void CollectorSocketBefore(uint64_t identity, const char *library)
 {
   RegionMeetStruct message;
 
-  meetFill(&message);
-  if (!meetProgram(&message, library))
+  socketFill(&message);
+  if (!socketProgram(&message, library))
     return;
   message.note = RegionNoteBEFORE;
   message.identity = identity;
-  (void)meetInsist(&message);
+  (void)socketInsist(&message, socketWAIT);
 }
 
-Bool HandLost(uint64_t events)
+Bool CollectorSocketLost(uint64_t events)
 {
-  uint64_t end = EventClockMonotonic() + (uint64_t)meetTELL * meetNsPerMs;
   RegionMeetStruct message;
-  long res;
 
-  if (!HandListened())
+  if (!CollectorSocketNamed())
     return FALSE;
-  meetFill(&message);
+  socketFill(&message);
   message.note = RegionNoteLOST;
   message.lost = events;
-  do
-    res = meetTell(&message);
-  while (meetNap(res, end));
-  return res == 0;
+  return socketInsist(&message, socketTELL) == 0;
 }
 
-/* meetCall -- wake the process that has the collector's name, where this one cannot keep a socket.  The message contains no
+/* socketCall -- wake the process that has the collector's name, where this one cannot keep a socket.  The message
+ * contains no
  * information.  Returns 0, or minus an errno if no process has the name. */
-static long meetCall(RegionMeet call)
+static long socketCall(RegionMeet call)
 {
-  long to = meetDial();
+  long to = socketDial();
 
   if (to < 0)
     return to;
-  (void)meetSend(to, call, -1);
+  (void)socketSend(to, call, -1);
   (void)RawCall(SYS_close, to);
   return 0;
 }
 
-void HandWake(RegionHeader region)
+void CollectorSocketWake(RegionHeader region)
 {
   RegionMeetStruct call;
 
   if (LIKELY(__atomic_load_n(&region->hand.sleeping, __ATOMIC_SEQ_CST) == 0) ||
       __atomic_exchange_n(&region->hand.sleeping, 0, __ATOMIC_ACQ_REL) == 0)
     return;
-  meetFill(&call);
-  if (meetTell(&call) == -EBADF)
-    (void)meetCall(&call);
+  socketFill(&call);
+  if (socketTell(&call) == -EBADF)
+    (void)socketCall(&call);
 }
 
-Bool HandGone(RegionHeader region)
+Bool CollectorSocketGone(RegionHeader region)
 {
   uint32_t collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorTID;
   RegionMeetStruct call;
   long res;
 
-  meetFill(&call);
-  res = meetTell(&call);
+  socketFill(&call);
+  res = socketTell(&call);
   if (res != -EBADF)
     return res == -ECONNREFUSED || res == -ENOTCONN;
   /* In another network nobody has its name, and it lives all the same. */
-  return meetCall(&call) == -ECONNREFUSED && RawCall(SYS_kill, collector, 0) == -ESRCH;
+  return socketCall(&call) == -ECONNREFUSED && RawCall(SYS_kill, collector, 0) == -ESRCH;
 }

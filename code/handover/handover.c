@@ -6,37 +6,33 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <string.h>
 #include <sys/syscall.h>
 
-#include "base/aver.h"
 #include "emit/control.h"
 #include "emit/selfdrain.h"
 #include "emit/send.h"
-#include "emit/stream.h"
 #include "handover/collectorsocket.h"
-#include "plinth/rawsyscall.h"
 
 enum {
-  handMoment = 20000000,      /* ns that a thread waits before it looks who lives */
-  handShort = 500000,         /* ns that it waits where it need not be for a full block */
-  handBrief = 100000,         /* ns between two looks whether other threads have made room */
-  handStuck = 3000000000u,    /* ticks, about a second, that a thread waits for a full block to be drained */
-  handStays = 3000000,        /* ticks, about a millisecond, where some blocks cannot be */
-  handOverwrites = 64,        /* old blocks that are overwritten for one new one, at most */
-  handFlushTries = 50         /* moments that a flush is waited for */
+  handoverMoment = 20000000,      /* ns that a thread waits before it looks who lives */
+  handoverShort = 500000,         /* ns that it waits where it need not be for a full block */
+  handoverBrief = 100000,         /* ns between two looks whether other threads have made room */
+  handoverStuck = 3000000000u,    /* ticks, about a second, that a thread waits for a full block to be drained */
+  handoverStays = 3000000,        /* ticks, about a millisecond, where some blocks cannot be */
+  handoverOverwrites = 64,        /* old blocks that are overwritten for one new one, at most */
+  handoverFlushTries = 50         /* moments that a flush is waited for */
 };
 
-/* handFence -- the compiler keeps what stands before and behind apart; a signal handler sees them in this order */
-static inline void handFence(void)
+/* handoverFence -- the compiler keeps what stands before and behind apart; a signal handler sees them in this order */
+static inline void handoverFence(void)
 {
   __asm__ volatile("" : : : "memory");
 }
 
-/* handBefore -- how many events the stream has had, and the block: only where blocks are overwritten, so that readers
- * can tell how many those were; it costs a walk, which also tells whether something in the block, of which so much is
- * reserved, may be pending */
-static uint64_t handBefore(BlockTally tallyReturn, Bool *pendingReturn, RegionHeader region, Stream stream,
+/* handoverBefore -- how many events the stream has had, and the block: only where blocks are overwritten, so that
+ * readers can tell how many those were; it costs a walk, which also tells whether something in the block, of which so
+ * much is reserved, may be pending */
+static uint64_t handoverBefore(BlockTally tallyReturn, Bool *pendingReturn, RegionHeader region, Stream stream,
                            BlockHeader block, Size reserved)
 {
   *pendingReturn = TRUE;
@@ -50,111 +46,111 @@ static uint64_t handBefore(BlockTally tallyReturn, Bool *pendingReturn, RegionHe
   return stream->before == BlockBeforeUNKNOWN ? BlockBeforeUNKNOWN : stream->before + tallyReturn->count;
 }
 
-/* handTakeShared -- a fresh block where others can read it.  Where the newest are kept the oldest makes room. */
-static Bool handTakeShared(Process process, Stream stream, unsigned unsent, Size size)
+/* handoverTakeShared -- a fresh block where others can read it.  Where the newest are kept the oldest makes room. */
+static Bool handoverTakeShared(Emitter emitter, Stream stream, unsigned unsent, Size size)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   unsigned tries;
 
-  for (tries = 0; !StreamTakeFrom(stream, &process->shared, size); ++tries)
-    if (unsent || tries == handOverwrites || !HandOverwrite(region))
+  for (tries = 0; !StreamTakeFrom(stream, &emitter->shared, size); ++tries)
+    if (unsent || tries == handoverOverwrites || !PolicyOverwrite(region))
       return FALSE;
   return TRUE;
 }
 
-/* handTakeOwn -- a fresh block of private memory */
-static Bool handTakeOwn(Process process, Stream stream, Size size)
+/* handoverTakeOwn -- a fresh block of private memory */
+static Bool handoverTakeOwn(Emitter emitter, Stream stream, Size size)
 {
   Store store;
   Index i;
 
-  for (i = 0; (store = ProcessStore(process, i + 1)) != NULL || (store = ProcessOwnMore(process, i)) != NULL; ++i)
+  for (i = 0; (store = EmitterStore(emitter, i + 1)) != NULL || (store = EmitterOwnMore(emitter, i)) != NULL; ++i)
     if (StreamTakeFrom(stream, store, size))
       return TRUE;
   return FALSE;
 }
 
-/* handLeaves -- is the collector about to let go?  Then room is a matter of a moment. */
-static Bool handLeaves(Process process)
+/* handoverLeaves -- is the collector about to let go?  Then room is a matter of a moment. */
+static Bool handoverLeaves(Emitter emitter)
 {
-  return ProcessCollected(process) &&
-         (__atomic_load_n(&ProcessRegion(process)->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) != 0;
+  return EmitterCollected(emitter) &&
+         (__atomic_load_n(&EmitterRegion(emitter)->hand.collector, __ATOMIC_ACQUIRE) & RegionCollectorLEAVES) != 0;
 }
 
-/* handPatient -- how long a thread waits that is to wait: if full blocks take the room, until the collector must be stuck; if
- * open ones do, not long, and not at all once it is known */
-static uint64_t handPatient(Process process, Bool crowded)
+/* handoverPatient -- how long a thread waits that is to wait: if full blocks take the room, until the collector must be
+ * stuck; if open ones do, not long, and not at all once it is known */
+static uint64_t handoverPatient(Emitter emitter, Bool crowded)
 {
   if (crowded)
-    return handStuck;
-  return __atomic_load_n(&process->crowded, __ATOMIC_RELAXED) ? 0 : HandPATIENCE;
+    return handoverStuck;
+  return __atomic_load_n(&emitter->crowded, __ATOMIC_RELAXED) ? 0 : HandoverPATIENCE;
 }
 
-/* handImpatient -- has the thread waited for more than so many ticks? */
-static Bool handImpatient(Thread thread, uint64_t patience)
+/* handoverImpatient -- has the thread waited for more than so many ticks? */
+static Bool handoverImpatient(Thread thread, uint64_t patience)
 {
   return thread->refused != 0 && EventClock(EVENT_SLOW) - thread->refused > patience;
 }
 
-/* handPrivate -- there is no room where a collector drains: may a stream that is sent go on in private memory?  Where
- * blocks that are being filled have all slots it may, under each policy: the collector cannot make room there, so no policy for
- * a collector that is behind applies.  Where the program is to wait it may, too, when waiting has been in vain: what keeps the
- * room may be blocks that are being filled by threads that wait themselves.  Where the newest are kept the oldest has made room
- * already, if there is any. */
-static Bool handPrivate(Process process, Thread thread, Bool crowded)
+/* handoverPrivate -- there is no room where a collector drains: may a stream that is sent go on in private memory?
+ * Where blocks that are being filled have all slots it may, under each policy: the collector cannot make room there, so
+ * no policy for a collector that is behind applies.  Where the program is to wait it may, too, when waiting has been in
+ * vain: what keeps the room may be blocks that are being filled by threads that wait themselves.  Where the newest are
+ * kept the oldest has made room already, if there is any. */
+static Bool handoverPrivate(Emitter emitter, Thread thread, Bool crowded)
 {
-  uint64_t patience = handPatient(process, crowded);
-  uint32_t policy = ProcessRegion(process)->policy;
+  uint64_t patience = handoverPatient(emitter, crowded);
+  uint32_t policy = EmitterRegion(emitter)->policy;
 
-  if (thread->inside || HandLog() == NULL || handLeaves(process))
+  if (thread->inside || GrantLog() == NULL || handoverLeaves(emitter))
     return FALSE;
-  if (policy == RegionPolicyBLOCK && crowded && SelfDrainPrivate(process, TRUE)) {
+  if (policy == RegionPolicyBLOCK && crowded && SelfDrainPrivate(emitter, TRUE)) {
     /* What went there before is still there: the log takes nothing from us, either. */
-    if (handImpatient(thread, handStuck))
-      __atomic_store_n(&process->barred, TRUE, __ATOMIC_RELAXED);
+    if (handoverImpatient(thread, handoverStuck))
+      __atomic_store_n(&emitter->barred, TRUE, __ATOMIC_RELAXED);
     return FALSE;
   }
-  return policy == RegionPolicyOVERWRITE || (!crowded && !StorePoor(&process->shared)) ||
-         (policy == RegionPolicyBLOCK && (patience == 0 || handImpatient(thread, patience)));
+  return policy == RegionPolicyOVERWRITE || (!crowded && !StorePoor(&emitter->shared)) ||
+         (policy == RegionPolicyBLOCK && (patience == 0 || handoverImpatient(thread, patience)));
 }
 
-/* handTake -- a fresh block from where the stream's blocks should lie */
-static Bool handTake(Process process, Stream stream, unsigned unsent, Size size)
+/* handoverTake -- a fresh block from where the stream's blocks should lie */
+static Bool handoverTake(Emitter emitter, Stream stream, unsigned unsent, Size size)
 {
   /* The flight recorder's, too, where others may look at it. */
-  return ProcessRegion(process) != NULL && (!unsent || ProcessCollected(process) || ControlSettings.allowed) &&
-         (handTakeShared(process, stream, unsent, size) ||
-          (!unsent && !ProcessCollected(process) && SelfDrainAll(process, SelfDrainHURRY) &&
-           handTakeShared(process, stream, unsent, size)));
+  return EmitterRegion(emitter) != NULL && (!unsent || EmitterCollected(emitter) || ControlSettings.allowed) &&
+         (handoverTakeShared(emitter, stream, unsent, size) ||
+          (!unsent && !EmitterCollected(emitter) && SelfDrainAll(emitter, SelfDrainHURRY) &&
+           handoverTakeShared(emitter, stream, unsent, size)));
 }
 
-/* handTakeElse -- or else from where they may lie
+/* handoverTakeElse -- or else from where they may lie
  *
  * crowded  as many blocks are full in the region as may be; else there is no memory for one more
  */
-static Bool handTakeElse(Process process, Thread thread, Stream stream, unsigned unsent, Size size, Bool crowded)
+static Bool handoverTakeElse(Emitter emitter, Thread thread, Stream stream, unsigned unsent, Size size, Bool crowded)
 {
-  if (!unsent && ProcessRegion(process) != NULL) {
-    if (ProcessCollected(process))
-      HandDoubt(process, ProcessRegion(process));
-    if (ProcessCollected(process) && !handPrivate(process, thread, crowded))
+  if (!unsent && EmitterRegion(emitter) != NULL) {
+    if (EmitterCollected(emitter))
+      PolicyDoubt(emitter, EmitterRegion(emitter));
+    if (EmitterCollected(emitter) && !handoverPrivate(emitter, thread, crowded))
       return FALSE;
-    if (!__atomic_exchange_n(&process->crowded, TRUE, __ATOMIC_RELAXED))
-      RawSay("no more room for blocks", process->shared.path,
+    if (!__atomic_exchange_n(&emitter->crowded, TRUE, __ATOMIC_RELAXED))
+      RawSay("no more room for blocks", emitter->shared.path,
              "events go through private memory, and are only counted if the process is killed");
   }
-  return (unsent || !process->doomed) && handTakeOwn(process, stream, size);
+  return (unsent || !emitter->doomed) && handoverTakeOwn(emitter, stream, size);
 }
 
-/* handForgetCount -- count a block that is to be overwritten; while one in the region is counted it is nobody's */
-static void handForgetCount(Process process, Store store, BlockHeader block, BlockTally tally)
+/* handoverForgetCount -- count a block that is to be overwritten; while one in the region is counted it is nobody's */
+static void handoverForgetCount(Emitter emitter, Store store, BlockHeader block, BlockTally tally)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   uint32_t rest = RegionRest(block->first, tally->last);
   Index slot;
 
-  if (store != &process->shared) {
-    StreamHome(process, block, block->count);
+  if (store != &emitter->shared) {
+    StreamHome(emitter, block, block->count);
     RegionForgetTo(region, block->first + ((uint64_t)rest << RegionRestSHIFT));
     (void)__atomic_fetch_add(&region->pool.forgotten, tally->count, __ATOMIC_RELAXED);
     return;
@@ -166,63 +162,63 @@ static void handForgetCount(Process process, Store store, BlockHeader block, Blo
   RegionForget(region, slot, block);
 }
 
-/* handForget -- the stream's block is full, and there is no room where the newest are kept: nothing older is left to be
- * overwritten, so it is overwritten itself.  Put aside or sent it would be kept, and what comes behind it would not.
- * FALSE: it is to be handed over; something in it is pending, or nothing is overwritten (any more: if the newest are kept
- * now, they were when room was looked for).
+/* handoverForget -- the stream's block is full, and there is no room where the newest are kept: nothing older is left
+ * to be overwritten, so it is overwritten itself.  Put aside or sent it would be kept, and what comes behind it would
+ * not.  FALSE: it is to be handed over; something in it is pending, or nothing is overwritten (any more: if the newest
+ * are kept now, they were when room was looked for).
  * counted  as a full block
  */
-static Bool handForget(Process process, Stream stream, Store store, BlockHeader block, Size reserved, Bool counted)
+static Bool handoverForget(Emitter emitter, Stream stream, Store store, BlockHeader block, Size reserved, Bool counted)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   BlockTallyStruct tally;
   Bool pending = TRUE;
   uint64_t before;
 
   if (region == NULL || !RegionOverwrites(region, block) || !RegionKeeps(region))
     return FALSE;
-  before = handBefore(&tally, &pending, region, stream, block, reserved);
+  before = handoverBefore(&tally, &pending, region, stream, block, reserved);
   if (pending)
     return FALSE;
   stream->before = before;
   stream->sent = ++stream->sequence;
-  handForgetCount(process, store, block, &tally);
+  handoverForgetCount(emitter, store, block, &tally);
   StreamErase(store->header, block, reserved);
   if (counted)
     (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
   return TRUE;
 }
 
-/* handRoom -- may one more block be full in this store?  Then it is counted.  Where nobody else makes room we do; or other
- * threads, who are at it: then it is waited for, as long as they get on.  One of them may have been stopped; and where
- * blocks stay, nobody may be able to send any. */
-static Bool handRoom(Process process, Store store, unsigned kind)
+/* handoverRoom -- may one more block be full in this store?  Then it is counted.  Where nobody else makes room we do;
+ * or other threads, who are at it: then it is waited for, as long as they get on.  One of them may have been stopped;
+ * and where blocks stay, nobody may be able to send any. */
+static Bool handoverRoom(Emitter emitter, Store store, unsigned kind)
 {
   uint64_t begin = EventClock(EVENT_SLOW);
-  uint32_t drained = __atomic_load_n(&process->drained, __ATOMIC_RELAXED), before;
-  long moment[2] = {0, handBrief};
+  uint32_t drained = __atomic_load_n(&emitter->drained, __ATOMIC_RELAXED), before;
+  long moment[2] = {0, handoverBrief};
   Bool all;
 
-  while (!HandRoom(store->header, kind)) {
-    if (HandCollected(process, store))
+  while (!PolicyRoom(store->header, kind)) {
+    if (HandoverCollected(emitter, store))
       return FALSE;
     before = drained;
-    all = SelfDrainAll(process, SelfDrainHURRY);
-    drained = __atomic_load_n(&process->drained, __ATOMIC_RELAXED);
+    all = SelfDrainAll(emitter, SelfDrainHURRY);
+    drained = __atomic_load_n(&emitter->drained, __ATOMIC_RELAXED);
     if (drained != before)
       begin = EventClock(EVENT_SLOW);
-    if (RawBarred() || EventClock(EVENT_SLOW) - begin > (all ? handStuck : handStays))
-      return HandRoom(store->header, kind);
-    if (HandRoom(store->header, kind))
+    if (RawBarred() || EventClock(EVENT_SLOW) - begin > (all ? handoverStuck : handoverStays))
+      return PolicyRoom(store->header, kind);
+    if (PolicyRoom(store->header, kind))
       return TRUE;
     (void)RawCall(SYS_nanosleep, moment, NULL);
   }
   return TRUE;
 }
 
-/* handOver -- the stream is done with a block, which has been counted as full.  Where nobody else drains it, it is sent
- * now, if that is possible. */
-static void handOver(Process process, Stream stream, Store store, BlockHeader block, Size reserved)
+/* handoverOver -- the stream is done with a block, which has been counted as full.  Where nobody else drains it, it is
+ * sent now, if that is possible. */
+static void handoverOver(Emitter emitter, Stream stream, Store store, BlockHeader block, Size reserved)
 {
   uint32_t number = block->stream;
   BlockTallyStruct tally;
@@ -230,25 +226,25 @@ static void handOver(Process process, Stream stream, Store store, BlockHeader bl
 
   StreamLeave(block);
   ++stream->sequence;
-  if (HandCollected(process, store)) {
-    stream->before = handBefore(&tally, &pending, store->header, stream, block, reserved);
+  if (HandoverCollected(emitter, store)) {
+    stream->before = handoverBefore(&tally, &pending, store->header, stream, block, reserved);
     block->count = (uint32_t)tally.count; /* should it be overwritten */
     block->rest = RegionRest(block->first, tally.last);
     stream->sent = stream->sequence;
     stream->waits = TRUE; /* should the collector go */
     /* When the collector is dead, and another thread has just opened the log, it goes there with all that is left. */
-    if (ProcessOpen() && RegionCollected(store->header))
-      SelfDrainBeside(process, block, reserved);
-    HandGive(store->header, block, reserved, pending);
+    if (EmitterOpen() && RegionCollected(store->header))
+      SelfDrainBeside(emitter, block, reserved);
+    PolicyGive(store->header, block, reserved, pending);
     return;
   }
-  HandGive(store->header, block, reserved, pending);
-  stream->waits = !(stream->waits ? SelfDrainStream(process, stream, number, SelfDrainWAIT)
-                                  : SelfDrainBlock(process, stream, store, block));
+  PolicyGive(store->header, block, reserved, pending);
+  stream->waits = !(stream->waits ? SelfDrainStream(emitter, stream, number, SelfDrainWAIT)
+                                  : SelfDrainBlock(emitter, stream, store, block));
 }
 
-/* handOverwrite -- the flight recorder's stream is done with a block: it is forgotten, but for one that waits */
-static void handOverwrite(Process process, Stream stream, Store store, BlockHeader block, Size reserved)
+/* handoverOverwrite -- the flight recorder's stream is done with a block: it is forgotten, but for one that waits */
+static void handoverOverwrite(Emitter emitter, Stream stream, Store store, BlockHeader block, Size reserved)
 {
   uint32_t number = block->stream;
   BlockTallyStruct tally;
@@ -267,108 +263,108 @@ static void handOverwrite(Process process, Stream stream, Store store, BlockHead
   StreamErase(store->header, block, reserved);
   StoreGive(store, block);
   if (stream->waits)
-    stream->waits = !SelfDrainOverwrite(process, number, stream->block);
+    stream->waits = !SelfDrainErase(emitter, number, 1, stream->block, FALSE);
 }
 
-/* handDone -- the stream has a fresh block, and is done with this one, which has been counted */
-static void handDone(Process process, Stream stream, unsigned unsent, Store store, BlockHeader block, Size reserved)
+/* handoverDone -- the stream has a fresh block, and is done with this one, which has been counted */
+static void handoverDone(Emitter emitter, Stream stream, unsigned unsent, Store store, BlockHeader block, Size reserved)
 {
   if (unsent)
-    handOverwrite(process, stream, store, block, reserved);
-  else if (store == &process->shared || !handForget(process, stream, store, block, reserved, TRUE))
-    handOver(process, stream, store, block, reserved);
+    handoverOverwrite(emitter, stream, store, block, reserved);
+  else if (store == &emitter->shared || !handoverForget(emitter, stream, store, block, reserved, TRUE))
+    handoverOver(emitter, stream, store, block, reserved);
   else
     StoreGive(store, block);
 }
 
-Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent)
+Bool HandoverChange(Emitter emitter, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
   Store store = stream->store;
   BlockHeader old = stream->block;
-  Size size = StreamSize(process, stream, kind, unsent), reserved;
+  Size size = StreamSize(emitter, stream, kind, unsent), reserved;
   Bool crowded, taken;
 
-  if (!unsent && HandRefuses(process, thread, stream)) {
+  if (!unsent && PolicyRefuses(emitter, thread, stream)) {
     __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
     return FALSE;
   }
   reserved = old != NULL ? StreamReserved(thread, kind, unsent) : 0;
   __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
-  crowded = old != NULL && !unsent && !handRoom(process, store, kind);
-  if (crowded && !HandCollected(process, store))
-    return HandChanged(process, thread, FALSE);
-  taken = !crowded && handTake(process, stream, unsent, size);
-  if (!taken && old != NULL && !unsent && store == &process->shared &&
-      handForget(process, stream, store, old, reserved, !crowded)) {
-    StreamStart(process, thread, kind, unsent);
+  crowded = old != NULL && !unsent && !handoverRoom(emitter, store, kind);
+  if (crowded && !HandoverCollected(emitter, store))
+    return PolicyChanged(emitter, thread, FALSE);
+  taken = !crowded && handoverTake(emitter, stream, unsent, size);
+  if (!taken && old != NULL && !unsent && store == &emitter->shared &&
+      handoverForget(emitter, stream, store, old, reserved, !crowded)) {
+    StreamStart(emitter, thread, kind, unsent);
     stream->told = stream->discarded;
-    return HandChanged(process, thread, TRUE);
+    return PolicyChanged(emitter, thread, TRUE);
   }
-  if (!taken && !handTakeElse(process, thread, stream, unsent, size, crowded)) {
+  if (!taken && !handoverTakeElse(emitter, thread, stream, unsent, size, crowded)) {
     if (old != NULL && !unsent && !crowded)
       (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
-    return unsent ? FALSE : HandChanged(process, thread, FALSE);
+    return unsent ? FALSE : PolicyChanged(emitter, thread, FALSE);
   }
   if (crowded) /* one more than may be: who goes on in private memory leaves no block behind */
     (void)__atomic_fetch_add(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
   if (old != NULL)
-    handDone(process, stream, unsent, store, old, reserved);
-  StreamStart(process, thread, kind, unsent);
+    handoverDone(emitter, stream, unsent, store, old, reserved);
+  StreamStart(emitter, thread, kind, unsent);
   stream->told = stream->discarded;
-  return unsent ? TRUE : HandChanged(process, thread, TRUE);
+  return unsent ? TRUE : PolicyChanged(emitter, thread, TRUE);
 }
 
-/* handElse -- where the stream's block is full, or there is none; 0: it takes the slow way */
-static Word handElse(Process process, Thread thread, unsigned kind, Size size, Bool drained)
+/* handoverElse -- where the stream's block is full, or there is none; 0: it takes the slow way */
+static Word handoverElse(Emitter emitter, Thread thread, unsigned kind, Size size, Bool drained)
 {
-  if (HandRefuses(process, thread, &thread->stream[kind][0])) {
+  if (PolicyRefuses(emitter, thread, &thread->stream[kind][0])) {
     __atomic_store_n(&thread->hot.cursor[kind][0].next, 0, __ATOMIC_RELEASE);
-    return HandDiscard(process, thread, kind, 0) ? 0 : HandNOROOM;
+    return HandoverDiscard(emitter, thread, kind, 0) ? 0 : HandoverNOROOM;
   }
-  return drained && HandChange(process, thread, kind, 0) ? StreamTry(process, thread, kind, 0, size) : 0;
+  return drained && HandoverChange(emitter, thread, kind, 0) ? StreamTry(emitter, thread, kind, 0, size) : 0;
 }
 
-/* handDrained -- does a collector drain the stream's blocks?  What is in private memory is sent by us: not within a
+/* handoverDrained -- does a collector drain the stream's blocks?  What is in private memory is sent by us: not within a
  * change, which this is. */
-static Bool handDrained(Process process, Thread thread, Stream stream)
+static Bool handoverDrained(Emitter emitter, Thread thread, Stream stream)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   uint32_t collector;
 
-  if (region == NULL || (stream->block == NULL && !HandRefuses(process, thread, stream)) ||
-      (stream->block != NULL && stream->store != &process->shared) || ProcessOpen())
+  if (region == NULL || (stream->block == NULL && !PolicyRefuses(emitter, thread, stream)) ||
+      (stream->block != NULL && stream->store != &emitter->shared) || EmitterOpen())
     return FALSE;
   collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
   return (collector & RegionCollectorDIED) == 0 && collector != RegionCollectorNONE;
 }
 
-Word HandReserve(Thread thread, unsigned kind, Size size, Word at)
+Word HandoverReserve(Thread thread, unsigned kind, Size size, Word at)
 {
-  Process process = ProcessIfReady();
+  Emitter emitter = EmitterIfReady();
   Stream stream = &thread->stream[kind][0];
   int error = errno;
   Bool drained;
   Word place;
 
-  if (process == NULL || thread->inside)
+  if (emitter == NULL || thread->inside)
     return 0;
-  drained = ProcessCollected(process);
-  if (!(drained ? handDrained : HandRefuses)(process, thread, stream))
+  drained = EmitterCollected(emitter);
+  if (!(drained ? handoverDrained : PolicyRefuses)(emitter, thread, stream))
     return 0;
   thread->inside = 1;
-  handFence();
+  handoverFence();
   StreamAbandon(at, size);
-  place = StreamTry(process, thread, kind, 0, size);
+  place = StreamTry(emitter, thread, kind, 0, size);
   if (place == 0)
-    place = handElse(process, thread, kind, size, drained);
-  handFence();
+    place = handoverElse(emitter, thread, kind, size, drained);
+  handoverFence();
   thread->inside = 0;
   errno = error;
   return place;
 }
 
-void HandLast(Process process, Thread thread, unsigned kind, Bool final)
+void HandoverLast(Emitter emitter, Thread thread, unsigned kind, Bool final)
 {
   Stream stream = &thread->stream[kind][0];
   BlockHeader block = stream->block;
@@ -388,15 +384,15 @@ void HandLast(Process process, Thread thread, unsigned kind, Bool final)
         BlockWalk(&tally, StreamEvents(block), reserved, block->first, TRUE);
       stream->told = stream->discarded;
       (void)__atomic_fetch_add(&stream->store->header->pool.full, 1, __ATOMIC_ACQ_REL);
-      handOver(process, stream, stream->store, block, reserved);
+      handoverOver(emitter, stream, stream->store, block, reserved);
     }
   }
-  if (stream->waits && !ProcessCollected(process))
-    stream->waits = !SelfDrainStream(process, stream, (uint32_t)StreamNumber(thread, kind, 0),
+  if (stream->waits && !EmitterCollected(emitter))
+    stream->waits = !SelfDrainStream(emitter, stream, (uint32_t)StreamNumber(thread, kind, 0),
                                      final ? SelfDrainSETTLE : SelfDrainHURRY);
 }
 
-void HandShow(Process process, Thread thread, unsigned kind, Bool final)
+void HandoverShow(Emitter emitter, Thread thread, unsigned kind, Bool final)
 {
   Stream stream = &thread->stream[kind][1];
   BlockHeader block = stream->block;
@@ -409,9 +405,9 @@ void HandShow(Process process, Thread thread, unsigned kind, Bool final)
   reserved = StreamReserved(thread, kind, 1);
   StreamTally(&tally, block, stream->size, reserved, final);
   StreamLeave(block);
-  if (HandCollected(process, stream->store))
+  if (HandoverCollected(emitter, stream->store))
     flags |= SendBESIDE; /* it has seen it */
-  if ((tally.pending > 0 && !final) || (tally.used > 0 && SendBlock(process, block, &tally, flags) != ResOK))
+  if ((tally.pending > 0 && !final) || (tally.used > 0 && SendBlock(emitter, block, &tally, flags) != ResOK))
     return;
   __atomic_store_n(&thread->hot.cursor[kind][1].next, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
@@ -421,57 +417,59 @@ void HandShow(Process process, Thread thread, unsigned kind, Bool final)
   StoreGive(stream->store, block);
 }
 
-Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent)
+Bool HandoverDiscard(Emitter emitter, Thread thread, unsigned kind, unsigned unsent)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   Stream stream = &thread->stream[kind][unsent];
   uint64_t none = 0;
 
-  if (!unsent && region != NULL && ProcessCollected(process))
-    HandDoubt(process, region);
+  if (!unsent && region != NULL && EmitterCollected(emitter))
+    PolicyDoubt(emitter, region);
   /* Whose collector has just died sends by itself when it tries again. */
-  if (!unsent && region != NULL && ProcessCollected(process) &&
-      ((region->policy == RegionPolicyBLOCK && !HandBarred(process) && !HandVain(process, region)) || handLeaves(process) || !RegionCollected(region)))
+  if (!unsent && region != NULL && EmitterCollected(emitter) &&
+      ((region->policy == RegionPolicyBLOCK && !PolicyBarred(emitter) && !PolicyVain(emitter, region)) ||
+       handoverLeaves(emitter) || !RegionCollected(region)))
     return TRUE;
   /* A block in private memory ends with a process that is killed: what is counted there would be counted nowhere. */
-  if (stream->block != NULL && (unsent || region == NULL || stream->store == &process->shared))
+  if (stream->block != NULL && (unsent || region == NULL || stream->store == &emitter->shared))
     StreamAlter(stream->block, stream->block->used, stream->block->before, ++stream->discarded);
   else if (!unsent)
-    ProcessLose(process);
-  /* Each thread that has lost an event stops the recording, not only the first one: else it would go on, and leave a gap. */
+    EmitterLose(emitter);
+  /* Each thread that has lost an event stops the recording, not only the first one: else it would go on, and leave a
+   * gap. */
   if (!unsent && region != NULL && region->policy == RegionPolicySTOP) {
     (void)__atomic_compare_exchange_n(&region->stopped, &none, EventClock(EVENT_SLOW), FALSE, __ATOMIC_ACQ_REL,
                                       __ATOMIC_RELAXED);
-    ControlStop();
+    ControlSet(0, 0);
   }
   return FALSE;
 }
 
-void HandWait(Process process)
+void HandoverWait(Emitter emitter)
 {
-  RegionHeader region = ProcessRegion(process);
-  long moment[2] = {0, handMoment};
+  RegionHeader region = EmitterRegion(emitter);
+  long moment[2] = {0, handoverMoment};
   uint32_t freed = __atomic_load_n(&region->pool.freed, __ATOMIC_ACQUIRE);
 
   (void)__atomic_fetch_add(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
-  HandWake(region);
+  CollectorSocketWake(region);
   if (__atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) < region->limit)
-    moment[1] = handShort; /* there is room by now, or what there is no room for is the block that comes next */
+    moment[1] = handoverShort; /* there is room by now, or what there is no room for is the block that comes next */
   (void)RawCall(SYS_futex, &region->pool.freed, FUTEX_WAIT, freed, moment, NULL, 0);
   (void)__atomic_fetch_sub(&region->pool.waiting, 1, __ATOMIC_SEQ_CST);
 }
 
-Bool HandFlush(Process process)
+Bool HandoverFlush(Emitter emitter)
 {
-  RegionHeader region = ProcessRegion(process);
-  long moment[2] = {0, handMoment};
+  RegionHeader region = EmitterRegion(emitter);
+  long moment[2] = {0, handoverMoment};
   uint32_t asked;
   unsigned i;
 
   (void)__atomic_fetch_or(&region->hand.attention, RegionAskFLUSH, __ATOMIC_SEQ_CST);
   __atomic_store_n(&region->hand.sleeping, 1, __ATOMIC_SEQ_CST);
-  HandWake(region);
-  for (i = 0; i < handFlushTries && RegionCollected(region); ++i) {
+  CollectorSocketWake(region);
+  for (i = 0; i < handoverFlushTries && RegionCollected(region); ++i) {
     asked = __atomic_load_n(&region->hand.attention, __ATOMIC_ACQUIRE);
     if ((asked & RegionAskFLUSH) == 0)
       return TRUE;
@@ -480,33 +478,33 @@ Bool HandFlush(Process process)
   return FALSE;
 }
 
-/* handTakeOver -- the process sends by itself from here on */
-static void handTakeOver(Process process)
+/* handoverTakeOver -- the process sends by itself from here on */
+static void handoverTakeOver(Emitter emitter)
 {
-  if (!ProcessLock(process))
+  if (!EmitterLock(emitter))
     return;
-  if (ProcessCollected(process)) {
-    ControlOpenLog(process);
-    (void)SendHeader(process);
-    __atomic_store_n(&process->tookOver, EventClock(EVENT_SLOW), __ATOMIC_RELAXED);
-    StoreInherit(&process->shared);
+  if (EmitterCollected(emitter)) {
+    ControlOpenLog(emitter);
+    (void)SendHeader(emitter);
+    __atomic_store_n(&emitter->tookOver, EventClock(EVENT_SLOW), __ATOMIC_RELAXED);
+    StoreInherit(&emitter->shared);
     /* Not before: others send as soon as they see this, and where there is no way out nothing is sent. */
-    __atomic_store_n(&process->collected, FALSE, __ATOMIC_RELEASE);
+    __atomic_store_n(&emitter->collected, FALSE, __ATOMIC_RELEASE);
   }
-  ProcessUnlock(process);
-  (void)SelfDrainAll(process, SelfDrainHURRY);
+  EmitterUnlock(emitter);
+  (void)SelfDrainAll(emitter, SelfDrainHURRY);
 }
 
-void HandCheck(Process process)
+void HandoverPoll(Emitter emitter)
 {
-  RegionHeader region = ProcessRegion(process);
+  RegionHeader region = EmitterRegion(emitter);
   uint32_t collector;
 
   if (region == NULL)
     return;
   collector = __atomic_load_n(&region->hand.collector, __ATOMIC_ACQUIRE);
   if ((collector & RegionCollectorDIED) != 0)
-    __atomic_store_n(&process->alone, TRUE, __ATOMIC_RELAXED);
-  if (ProcessCollected(process) && (collector == RegionCollectorNONE || (collector & RegionCollectorDIED) != 0))
-    handTakeOver(process);
+    __atomic_store_n(&emitter->alone, TRUE, __ATOMIC_RELAXED);
+  if (EmitterCollected(emitter) && (collector == RegionCollectorNONE || (collector & RegionCollectorDIED) != 0))
+    handoverTakeOver(emitter);
 }

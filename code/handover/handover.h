@@ -1,10 +1,11 @@
 /* handover.h -- what becomes of a stream's block when it is full, and where the next one comes from
  *
  * A full block is handed over: its slot says RegionFULL from then on.  While a collector drains the region the block is
- * the collector's: a store into the slot's state, and an empty one is had by a compare-and-swap: no lock, no system call
- * unless the collector sleeps or memory was never used before.  Signals need not be blocked for that: the thread is
- * marked as `inside`, and handlers that interrupt it then have their events put into a second state of the thread.
- * Without a collector the thread drains what it has handed over itself (drain.h), at once if it can.
+ * the collector's from then on.  That takes a store into the slot's state, and an empty slot takes a compare-and-swap:
+ * no lock, and no system call unless the collector sleeps or memory was never used before.  Signals need not be blocked
+ * for that: the thread is marked as `inside`, and handlers that interrupt it then have their events put into a second
+ * state of the thread.  Without a collector the thread drains what it has handed over itself (drain.h), at once if it
+ * can.
  *
  * Always true: pool.full >= the number of slots that are full and of which no snapshot was sent; a free slot's memory
  * is zero.
@@ -18,95 +19,100 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
-#include "emit/buffer.h"
-#include "emit/process.h"
+#include "emit/stream.h"
+#include "emit/emitter.h"
 
 enum {
-  HandNOROOM = 1,          /* no address of an event */
-  HandPATIENCE = 30000000  /* ticks without room, some 10 ms, after which events are discarded at once */
+  HandoverNOROOM = 1,          /* no address of an event */
+  HandoverPATIENCE = 30000000  /* ticks without room, some 10 ms, after which events are discarded at once */
 };
 
-/* HandReserve -- room for an event in a block of a stream that is sent, with signals let through, changing blocks if need
- * be and if a collector drains them; 0: it takes the slow way; HandNOROOM: it is discarded, and counted
+/* HandoverReserve -- room for an event in a block of a stream that is sent, with signals let through, changing blocks
+ * if need be and if a collector drains them; 0: it takes the slow way; HandoverNOROOM: it is discarded, and counted
  *
  * at, size  room at the cursor that was reserved, and was not enough, or 0; given up
  * cost      of a change: some hundred ns; no system call unless the collector sleeps
  */
-extern Word HandReserve(Thread thread, unsigned kind, Size size, Word at);
+extern Word HandoverReserve(Thread thread, unsigned kind, Size size, Word at);
 
-/* HandChange -- hand over the stream's block, if it has one, and give it an empty one; what the flight recorder's held
- * is forgotten.  FALSE: there is no room.  With signals blocked, or inside. */
-extern Bool HandChange(Process process, Thread thread, unsigned kind, unsigned unsent);
+/* HandoverChange -- hand over the stream's block, if it has one, and give it an empty one; what the flight recorder's
+ * held is forgotten.  FALSE: there is no room.  With signals blocked, or inside. */
+extern Bool HandoverChange(Emitter emitter, Thread thread, unsigned kind, unsigned unsent);
 
-/* HandLast -- hand over the block of a stream that is sent; none follows.  Also where nothing was done since.
+/* HandoverLast -- hand over the block of a stream that is sent; none follows.  Also where nothing was done since.
  * final  nobody will fill what is reserved: the thread has ended, or its process ends */
-extern void HandLast(Process process, Thread thread, unsigned kind, Bool final);
+extern void HandoverLast(Emitter emitter, Thread thread, unsigned kind, Bool final);
 
-/* HandShow -- send the block of a stream of the flight recorder; none follows.  It stays if something in it is pending,
- * or no way out takes it. */
-extern void HandShow(Process process, Thread thread, unsigned kind, Bool final);
+/* HandoverShow -- send the block of a stream of the flight recorder; none follows.  It stays if something in it is
+ * pending, or no way out takes it. */
+extern void HandoverShow(Emitter emitter, Thread thread, unsigned kind, Bool final);
 
-/* HandDiscard -- an event found no room: count it where it survives us, and do what the policy says.  TRUE: wait for
- * room, with HandWait, and try again. */
-extern Bool HandDiscard(Process process, Thread thread, unsigned kind, unsigned unsent);
+/* HandoverDiscard -- an event found no room: count it where it survives us, and do what the policy says.  TRUE: wait
+ * for room, with HandoverWait, and try again. */
+extern Bool HandoverDiscard(Emitter emitter, Thread thread, unsigned kind, unsigned unsent);
 
-/* HandWait -- until the collector has freed a block, or is gone, or a moment has passed.  Signals are let through. */
-extern void HandWait(Process process);
+/* HandoverWait -- wait until the collector has freed a block, or is dead, or a moment has passed.  Signals are let
+ * through. */
+extern void HandoverWait(Emitter emitter);
 
-/* HandFlush -- have the collector write what all blocks hold; waits for it, a second at most.  FALSE: it did not. */
-extern Bool HandFlush(Process process);
+/* HandoverFlush -- have the collector write what all blocks hold; waits for it, a second at most.  FALSE: it did
+ * not. */
+extern Bool HandoverFlush(Emitter emitter);
 
-/* HandCheck -- has the collector died, or let go?  Then the process sends by itself, and what was handed over goes
+/* HandoverPoll -- has the collector died, or let go?  Then the process sends by itself, and what was handed over goes
  * first.  Signals are blocked, nothing is locked. */
-extern void HandCheck(Process process);
+extern void HandoverPoll(Emitter emitter);
 
-/* HandCollected -- are blocks of this store the collector's when they are full? */
-static inline Bool HandCollected(Process process, Store store)
+/* HandoverCollected -- are blocks of this store the collector's when they are full? */
+static inline Bool HandoverCollected(Emitter emitter, Store store)
 {
-  return store == &process->shared && ProcessCollected(process);
+  return store == &emitter->shared && EmitterCollected(emitter);
 }
 
 /* No room (policy.c).
  *
- * HandRefuses -- has there been none for long, and is there none now?  Then an event is discarded at once: to look for room
- * costs a hundred times as much, and more without a collector.  Not before: a collector that is only behind comes up
- * meanwhile.
- * HandVain -- has nobody found room for a second, although no block is full, so that nobody is about to make any?  The
- * system gives no memory, then.
- * HandBarred -- has the collector drained nothing for a second, and is what the process has sent itself refused?  The disk is full,
- * then, until room is found again.
- * HandDoubt -- there is no room now, and a collector should make some: once a second at most it is asked whether it lives.  The
- * kernel does not tell its death where another process of the family has spoiled the list by which it would.  A few us then,
+ * PolicyRefuses -- has there been none for long, and is there none now?  Then an event is discarded at once: to look
+ * for room costs a hundred times as much, and more without a collector.  Not before: a collector that is only behind
+ * comes up meanwhile.
+ * PolicyVain -- has nobody found room for a second, although no block is full, so that nobody is about to make any?
+ * The system gives no memory, then.
+ * PolicyBarred -- has the collector drained nothing for a second, and is what the process has sent itself refused?  The
+ * disk is full, then, until room is found again.
+ * PolicyDoubt -- there is no room now, and a collector should make some: once a second at most it is asked whether it
+ * lives.  The kernel does not tell its death where another process of the family has spoiled the list by which it
+ *         would.  A few us then,
  * without a wait.
- * HandChanged -- remember since when there has been none, for this thread and for all; returns whether there was */
-extern Bool HandRefuses(Process process, Thread thread, Stream stream);
-extern Bool HandVain(Process process, RegionHeader region);
-static inline Bool HandBarred(Process process)
+ * PolicyChanged -- remember since when there has been none, for this thread and for all; returns whether there was */
+extern Bool PolicyRefuses(Emitter emitter, Thread thread, Stream stream);
+extern Bool PolicyVain(Emitter emitter, RegionHeader region);
+static inline Bool PolicyBarred(Emitter emitter)
 {
-  return __atomic_load_n(&process->barred, __ATOMIC_RELAXED);
+  return __atomic_load_n(&emitter->barred, __ATOMIC_RELAXED);
 }
-extern void HandDoubt(Process process, RegionHeader region);
-extern Bool HandChanged(Process process, Thread thread, Bool changed);
+extern void PolicyDoubt(Emitter emitter, RegionHeader region);
+extern Bool PolicyChanged(Emitter emitter, Thread thread, Bool changed);
 
 /* Full blocks: how many there may be, and which is forgotten where the newest are kept (policy.c).  A block that may be
  * overwritten has a ticket, which no other block has had, and all others have 0. */
 
-/* HandRoom -- may one more block of this kind be full?  Then it is counted.  If need be what is oldest is forgotten. */
-extern Bool HandRoom(RegionHeader region, unsigned kind);
+/* PolicyRoom -- may one more block of this kind be full?  Then it is counted.  If need be what is oldest is
+ * forgotten. */
+extern Bool PolicyRoom(RegionHeader region, unsigned kind);
 
-/* HandMend -- there is no room for one more: is that so?  Where more are counted as full than are, now and at the last look, some
- * 10 ms ago at least, the program has written over the count; then it is counted anew.  TRUE: it was. */
-extern Bool HandMend(RegionHeader region, uint64_t now);
+/* PolicyMend -- there is no room for one more: is that so?  Where more are counted as full than are, now and at the
+ * last look, some 10 ms ago at least, the program has written over the count; then it is counted anew.  TRUE: it
+ * was. */
+extern Bool PolicyMend(RegionHeader region, uint64_t now);
 
-/* HandOverwrite -- forget the oldest full block of a frequent kind, if the policy says so.  FALSE: there is none; TRUE
- * also if another thread was quicker, or the block stays. */
-extern Bool HandOverwrite(RegionHeader region);
+/* PolicyOverwrite -- forget the oldest full block of a frequent kind, if the policy says so.  FALSE: there is none;
+ * TRUE also if another thread was quicker, or the block stays. */
+extern Bool PolicyOverwrite(RegionHeader region);
 
-/* HandGive -- the slot of the block says that it is full, from here on.  It has been counted.
+/* PolicyGive -- the slot of the block says that it is full, from here on.  It has been counted.
  *
  * used     bytes of it that are reserved
  * pending  something in it may still have to be filled in: it is looked at before it is overwritten
  */
-extern void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending);
+extern void PolicyGive(RegionHeader region, BlockHeader block, Size used, Bool pending);
 
 #endif /* HANDOVER_HANDOVER_H */

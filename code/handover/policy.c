@@ -4,6 +4,7 @@
  */
 #include "handover/handover.h"
 
+#include "base/aver.h"
 #include "emit/stream.h"
 #include "handover/collectorsocket.h"
 
@@ -12,12 +13,6 @@ enum {
   policySLACK = 64,              /* blocks that are counted as full and are not yet, or no longer, at most */
   policyLOOK = 30000000          /* ticks, some 10 ms, between two looks at the slots */
 };
-
-/* policyFrequent -- may the stream's blocks be overwritten?  Not those of definitions, and of what is rare. */
-static Bool policyFrequent(unsigned kind)
-{
-  return kind != EventStreamDEFINITION && (EventKindsFREQUENT >> kind & 1) != 0;
-}
 
 /* policyLimit -- how many blocks may be full; private memory has no limit but its size */
 static uint32_t policyLimit(RegionHeader region)
@@ -31,7 +26,7 @@ static Bool policyRoom(RegionHeader region, unsigned kind)
   if (__atomic_fetch_add(&region->pool.full, 1, __ATOMIC_ACQ_REL) < policyLimit(region))
     return TRUE;
   /* Where frequent kinds are overwritten they fill the pool, and the others are drained all the same. */
-  if (RegionKeeps(region) && !policyFrequent(kind))
+  if (RegionKeeps(region) && (kind == EventStreamDEFINITION || (EventKindsFREQUENT >> kind & 1) == 0))
     return TRUE;
   (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
   return FALSE;
@@ -48,10 +43,10 @@ static uint32_t policyCount(RegionHeader region)
   return count;
 }
 
-/* What is too much may be blocks that threads are about to hand over, or have just freed: so it is looked at twice, unless it is
- * more than that can be.  Where it was that all the same, and the count is one too low now, it wraps when all are free, is far
- * too high then, and is mended again. */
-Bool HandMend(RegionHeader region, uint64_t now)
+/* What is too much may be blocks that threads are about to hand over, or have just freed: so it is looked at twice,
+ * unless it is more than that can be.  Where it was that all the same, and the count is one too low now, it wraps when
+ * all are free, is far too high then, and is mended again. */
+Bool PolicyMend(RegionHeader region, uint64_t now)
 {
   static struct {
     uint64_t when;
@@ -76,12 +71,13 @@ static uint64_t policyTicketNew(RegionHeader region, Bool pending)
   return __atomic_add_fetch(&region->pool.ticket, 1, __ATOMIC_RELAXED) * 2 + (pending != 0);
 }
 
-void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
+void PolicyGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
 {
   Index slot = StoreSlot(region, block);
   uint8_t log2 = (uint8_t)__builtin_ctzl(StoreSize(block));
   uint32_t sleeping;
 
+  AVER_CRITICAL(slot < RegionSlotsMAX);
   StreamAlter(block, used, block->before, block->discarded);
   if (region->policy == RegionPolicyOVERWRITE)
     __atomic_store_n(&region->tickets[slot],
@@ -89,7 +85,7 @@ void HandGive(RegionHeader region, BlockHeader block, Size used, Bool pending)
   __atomic_store_n(&region->state[slot], RegionFULL | log2, __ATOMIC_SEQ_CST);
   sleeping = __atomic_load_n(&region->hand.sleeping, __ATOMIC_SEQ_CST);
   if (UNLIKELY(sleeping != 0) && __atomic_load_n(&region->pool.full, __ATOMIC_SEQ_CST) >= sleeping)
-    HandWake(region);
+    CollectorSocketWake(region);
 }
 
 /* policyOld -- is a slot full, and not being read? */
@@ -123,17 +119,8 @@ static Index policyOldest(uint64_t *ticketReturn, RegionHeader region)
   return oldest;
 }
 
-/* policyPending -- is an event of a full block still to be filled in, because a signal handler has interrupted it? */
-static Bool policyPending(BlockHeader block, Size size)
-{
-  BlockTallyStruct tally;
-
-  StreamTally(&tally, block, size, block->used, FALSE);
-  return tally.pending > 0;
-}
-
-/* policyTold -- a slot says that a block of this size is full.  Where it should say something else, as the program has written over
- * it, that; else RegionFREE */
+/* policyTold -- a slot says that a block of this size is full.  Where it should say something else, as the program has
+ * written over it, that; else RegionFREE */
 static uint8_t policyTold(RegionHeader region, BlockHeader block, Size size)
 {
   if (block->whole != size)
@@ -143,15 +130,17 @@ static uint8_t policyTold(RegionHeader region, BlockHeader block, Size size)
 
 /* policyForget -- erase the block in a slot, if that is still the one with this ticket, and nothing in it is pending
  *
- * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it is
- * nobody's: if it were open, it would be sent should we be killed, and what is between it and the others is gone.
- * If a signal handler has interrupted an event in the block, the thread will still write that event: the block stays, and
- * is looked at again after all others.
- * From when it is claimed until it is counted its slot says that it is being overwritten, so that whoever comes after us counts it.
- * That eventrec has died meanwhile is no reason to keep the block: other threads may have erased newer ones since. */
+ * While it was looked for other threads may have used the slot again, for what is newest now.  While it is erased it
+ * belongs to no thread: if its slot were open, it would be sent should we be killed, though the blocks after it are
+ * gone.  If a signal handler has interrupted an event in the block, the thread will still write that event: the block
+ * stays, and is looked at again after all others.
+ * From when it is claimed until it is counted its slot says that it is being overwritten, so that whoever comes after
+ * us counts it.  That eventrec has died meanwhile is no reason to keep the block: other threads may have erased newer
+ * ones since. */
 static void policyForget(RegionHeader region, Index slot, uint64_t ticket)
 {
   uint8_t state = __atomic_load_n(&region->state[slot], __ATOMIC_ACQUIRE), full = state, told;
+  BlockTallyStruct tally = {0};
   BlockHeader block;
   Bool same, pending;
   Size offset, size;
@@ -164,7 +153,9 @@ static void policyForget(RegionHeader region, Index slot, uint64_t ticket)
   told = policyTold(region, block, size);
   full = told != RegionFREE ? told : full;
   same = told == RegionFREE && policyTicket(region, slot) == ticket;
-  pending = same && (ticket & 1) != 0 && policyPending(block, size);
+  if (same && (ticket & 1) != 0)
+    StreamTally(&tally, block, size, block->used, FALSE);
+  pending = tally.pending > 0;
   if (pending)
     __atomic_store_n(&region->tickets[slot], policyTicketNew(region, TRUE), __ATOMIC_RELEASE);
   if (!same || pending) {
@@ -177,9 +168,9 @@ static void policyForget(RegionHeader region, Index slot, uint64_t ticket)
   __atomic_store_n(&region->state[slot], RegionFREE, __ATOMIC_RELEASE);
 }
 
-/* Whether the newest are kept is asked once more behind the look: if they still are, nobody had begun to send an older one, so
- * what was found was the oldest of all, and may go whatever comes. */
-Bool HandOverwrite(RegionHeader region)
+/* Whether the newest are kept is asked once more behind the look: if they still are, nobody had begun to send an older
+ * one, so what was found was the oldest of all, and may go whatever comes. */
+Bool PolicyOverwrite(RegionHeader region)
 {
   uint64_t ticket;
   Index oldest = RegionKeeps(region) ? policyOldest(&ticket, region) : region->slots;
@@ -190,12 +181,12 @@ Bool HandOverwrite(RegionHeader region)
   return TRUE;
 }
 
-Bool HandRoom(RegionHeader region, unsigned kind)
+Bool PolicyRoom(RegionHeader region, unsigned kind)
 {
   unsigned tries;
 
   for (tries = 0; !policyRoom(region, kind); ++tries)
-    if (!HandMend(region, EventClock(EVENT_SLOW)) && (tries == policyTRIES || !HandOverwrite(region)))
+    if (!PolicyMend(region, EventClock(EVENT_SLOW)) && (tries == policyTRIES || !PolicyOverwrite(region)))
       return FALSE;
   return TRUE;
 }
@@ -207,69 +198,71 @@ enum {
   policyVAIN = 3000000000u  /* ticks, about a second, that nobody finds any */
 };
 
-Bool HandVain(Process process, RegionHeader region)
+Bool PolicyVain(Emitter emitter, RegionHeader region)
 {
-  uint64_t refused = __atomic_load_n(&process->refused, __ATOMIC_RELAXED), now = EventClock(EVENT_SLOW);
+  uint64_t refused = __atomic_load_n(&emitter->refused, __ATOMIC_RELAXED), now = EventClock(EVENT_SLOW);
   uint32_t freed = __atomic_load_n(&region->pool.freed, __ATOMIC_ACQUIRE);
 
   if (refused == 0 || __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) != 0 || now - refused < policyVAIN)
     return FALSE;
-  if (__atomic_exchange_n(&process->freed, freed, __ATOMIC_RELAXED) == freed)
+  if (__atomic_exchange_n(&emitter->freed, freed, __ATOMIC_RELAXED) == freed)
     return TRUE;
-  /* Somebody has made room, and it may not have been found yet. */
-  __atomic_store_n(&process->refused, now, __ATOMIC_RELAXED);
+  /* A block was freed, and no thread may have found it yet. */
+  __atomic_store_n(&emitter->refused, now, __ATOMIC_RELAXED);
   return FALSE;
 }
 
-void HandDoubt(Process process, RegionHeader region)
+void PolicyDoubt(Emitter emitter, RegionHeader region)
 {
-  uint64_t asked = __atomic_load_n(&process->asked, __ATOMIC_RELAXED), now = EventClock(EVENT_SLOW);
+  uint64_t asked = __atomic_load_n(&emitter->asked, __ATOMIC_RELAXED), now = EventClock(EVENT_SLOW);
 
   if (asked != 0 && now - asked < policyVAIN)
     return;
   /* The first time it may only be behind. */
-  if (__atomic_compare_exchange_n(&process->asked, &asked, now, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED) && asked != 0 &&
-      RegionCollected(region) && HandGone(region))
+  if (__atomic_compare_exchange_n(&emitter->asked, &asked, now, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+      asked != 0 && RegionCollected(region) && CollectorSocketGone(region))
     (void)__atomic_fetch_or(&region->hand.collector, RegionCollectorDIED, __ATOMIC_ACQ_REL);
 }
 
-Bool HandRefuses(Process process, Thread thread, Stream stream)
+Bool PolicyRefuses(Emitter emitter, Thread thread, Stream stream)
 {
-  uint64_t refused = __atomic_load_n(&process->refused, __ATOMIC_RELAXED), looked, now;
+  uint64_t refused = __atomic_load_n(&emitter->refused, __ATOMIC_RELAXED), looked, now;
   RegionHeader region;
 
   if (LIKELY(thread->refused == 0 && refused == 0))
     return FALSE;
-  region = stream->block != NULL ? stream->store->header : ProcessRegion(process);
+  region = stream->block != NULL ? stream->store->header : EmitterRegion(emitter);
   now = EventClock(EVENT_SLOW);
   /* Without a collector, to look for room is to try all ways out; while there was one the thread has not done that. */
-  if (region == NULL || !(stream->block != NULL ? HandCollected(process, stream->store) : ProcessCollected(process)))
-    return thread->refused != 0 && now - thread->looked < HandPATIENCE &&
-           thread->looked > __atomic_load_n(&process->tookOver, __ATOMIC_RELAXED);
+  if (region == NULL ||
+      !(stream->block != NULL ? HandoverCollected(emitter, stream->store) : EmitterCollected(emitter)))
+    return thread->refused != 0 && now - thread->looked < HandoverPATIENCE &&
+           thread->looked > __atomic_load_n(&emitter->tookOver, __ATOMIC_RELAXED);
   /* What other threads have found out holds for this one. */
-  looked = __atomic_load_n(&process->looked, __ATOMIC_RELAXED);
+  looked = __atomic_load_n(&emitter->looked, __ATOMIC_RELAXED);
   refused = refused == 0 || (thread->refused != 0 && thread->refused < refused) ? thread->refused : refused;
-  return (region->policy == RegionPolicyDISCARD || HandBarred(process) || HandVain(process, region)) && now - refused > HandPATIENCE &&
+  return (region->policy == RegionPolicyDISCARD || PolicyBarred(emitter) || PolicyVain(emitter, region)) &&
+         now - refused > HandoverPATIENCE &&
          (now - (looked > thread->looked ? looked : thread->looked) < policyPOOR ||
           (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit &&
-           !HandMend(region, now)));
+           !PolicyMend(region, now)));
 }
 
-Bool HandChanged(Process process, Thread thread, Bool changed)
+Bool PolicyChanged(Emitter emitter, Thread thread, Bool changed)
 {
   if (changed) {
     thread->refused = 0;
-    if (HandBarred(process))
-      __atomic_store_n(&process->barred, FALSE, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) != 0)
-      __atomic_store_n(&process->refused, 0, __ATOMIC_RELAXED);
+    if (PolicyBarred(emitter))
+      __atomic_store_n(&emitter->barred, FALSE, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&emitter->refused, __ATOMIC_RELAXED) != 0)
+      __atomic_store_n(&emitter->refused, 0, __ATOMIC_RELAXED);
     return TRUE;
   }
   thread->looked = EventClock(EVENT_SLOW);
   if (thread->refused == 0)
     thread->refused = thread->looked;
-  __atomic_store_n(&process->looked, thread->looked, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&process->refused, __ATOMIC_RELAXED) == 0)
-    __atomic_store_n(&process->refused, thread->looked, __ATOMIC_RELAXED);
+  __atomic_store_n(&emitter->looked, thread->looked, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&emitter->refused, __ATOMIC_RELAXED) == 0)
+    __atomic_store_n(&emitter->refused, thread->looked, __ATOMIC_RELAXED);
   return FALSE;
 }

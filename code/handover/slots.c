@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "handover/store.h"
+#include "handover/blockstore.h"
 
 #include <string.h>
 
@@ -15,7 +15,8 @@ enum {
   slotMostLOG = 16,       /* and of BlockMAX */
   slotPoorNS = 10000000   /* that a file system which had no room is not asked again */
 };
-_Static_assert(BlockMIN == 1 << slotLeastLOG && BlockMAX == 1 << slotMostLOG, "log2 of the least and the largest block");
+_Static_assert(BlockMIN == 1 << slotLeastLOG && BlockMAX == 1 << slotMostLOG,
+               "log2 of the least and the largest block");
 
 /* slotProvide -- the file system gives the memory of the block in a slot that is ours, once */
 static Bool slotProvide(Store store, Index i, unsigned log2)
@@ -26,7 +27,8 @@ static Bool slotProvide(Store store, Index i, unsigned log2)
     return TRUE;
   if (!StoreProvide(store, RegionFIRST + (i + 1) * RegionSlotSIZE - size, size))
     return FALSE;
-  __atomic_store_n(&store->provided[i], (uint8_t)log2, __ATOMIC_RELAXED); /* who looks for a slot reads it before he has it */
+  /* A thread that looks for a slot reads this before the slot is its own. */
+  __atomic_store_n(&store->provided[i], (uint8_t)log2, __ATOMIC_RELAXED);
   return TRUE;
 }
 
@@ -78,8 +80,8 @@ Bool StorePoor(Store store)
   return poor != 0 && EventClockMonotonic() - poor < slotPoorNS;
 }
 
-/* slotTaken -- is there a block in a slot that was free, and is ours now?  Then the program has written over the slot's state,
- * which gets what it should be; its owner may have come first, and handed the block over. */
+/* slotTaken -- is there a block in a slot that was free, and is ours now?  Then the program has written over the slot's
+ * state, which gets what it should be; its owner may have come first, and handed the block over. */
 static Bool slotTaken(Store store, Index i, unsigned had)
 {
   const char *end = slotEnd(store->header, i);
@@ -97,8 +99,9 @@ static Bool slotTaken(Store store, Index i, unsigned had)
   return TRUE;
 }
 
-/* slotClaim -- take a free slot for a block of 1 << *log2 bytes, or of what was had there before; FALSE: not this one.
- * It does not say how large it is: others look at the headers of all that have a size, and there is none yet. */
+/* slotClaim -- take a free slot for a block of 1 << *log2 bytes, or of as many as the file system gave it before;
+ * FALSE: not this one.  Its state has no size yet: readers look at the header of each slot that has one, and there is
+ * no header yet. */
 static Bool slotClaim(Store store, Index i, unsigned *log2, Bool *poor)
 {
   RegionHeader header = store->header;
@@ -156,17 +159,8 @@ void *StoreTake(Store store, Size *size)
 
 void StoreGive(Store store, void *block)
 {
+  AVER_CRITICAL(StoreSlot(store->header, block) < RegionSlotsMAX);
   __atomic_store_n(&store->header->state[StoreSlot(store->header, block)], RegionFREE, __ATOMIC_RELEASE);
-}
-
-/* slotErased -- nothing is left of the block in a slot */
-static void slotErased(Store store, Index i)
-{
-  Size size = (Size)1 << store->provided[i];
-
-  memset(slotEnd(store->header, i) - size, 0, size);
-  __atomic_store_n(&store->header->state[i], RegionFREE, __ATOMIC_RELEASE);
-  (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
 }
 
 /* slotState -- the state of a slot becomes `new`, unless another thread has changed it since it was `old` */
@@ -181,6 +175,7 @@ void StoreInherit(Store store)
   RegionHeader region = store->header;
   Index i;
 
+  AVER(region != NULL && StoreCheck(store));
   for (i = 0; i < StoreLimit(store); ++i) {
     uint8_t old = __atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE), state = old, told;
     if ((old & RegionFULL) == 0)
@@ -190,8 +185,12 @@ void StoreInherit(Store store)
       state = told;
     if ((state & RegionLog2MASK) != 0)
       (void)slotState(region, i, old, state & (uint8_t)~RegionTAKEN);
-    else if (slotState(region, i, old, RegionERASED))
-      slotErased(store, i);
+    else if (slotState(region, i, old, RegionERASED)) { /* nothing is left of its block */
+      Size size = (Size)1 << store->provided[i];
+      memset(slotEnd(region, i) - size, 0, size);
+      __atomic_store_n(&region->state[i], RegionFREE, __ATOMIC_RELEASE);
+      (void)__atomic_fetch_sub(&region->pool.full, 1, __ATOMIC_ACQ_REL);
+    }
   }
 }
 

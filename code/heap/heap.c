@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "heap/heapdata.h"
-#include "heap/heapstate.h"
+#include "heap/heapstatedump.h"
 #include "request/typecache.h"
 
 static const char *const heapParams[HeapParamLIMIT] = {"pool", "addr", "size", "align", "old",
-                                                   "arena", "class", "value", "name", "grain", "site",
+                                                   "arena", "class", "value", "name", "grain", "site", "stack",
                                                    "thread", "pid", "program"};
 
 /* The names that are understood, and the parameters that each must have. */
@@ -26,6 +27,7 @@ static const struct {
 #define N(param) (1u << HeapParam##param)
   {"PoolAlloc", HeapDoesALLOC, N(POOL) | N(ADDR) | N(SIZE)},
   {"PoolFree", HeapDoesFREE, N(POOL) | N(ADDR)},
+  {"PoolReclaim", HeapDoesFREE, N(POOL) | N(ADDR)},
   {"PoolAllocZero", HeapDoesZERO, N(POOL) | N(ADDR) | N(SIZE)},
   {"PoolAllocAligned", HeapDoesALIGNED, N(POOL) | N(ADDR) | N(SIZE) | N(ALIGN)},
   {"PoolResizeBegin", HeapDoesBEGIN, N(POOL) | N(OLD)},
@@ -51,11 +53,19 @@ static const struct {
 
 Size HeapPlain(EventType type)
 {
-  static const char suffix[] = "Site";
-  Size length = type->nameLength, more = sizeof suffix - 1;
+  static const struct {
+    const char *suffix, *param;
+  } forms[] = {{"Site", "site"}, {"Stack", "stack"}};
+  Size length = type->nameLength;
+  Index i;
 
-  return length > more && memcmp(type->name + length - more, suffix, more) == 0 &&
-         TypeCacheParam(type, "site", "PAWUDS") >= 0 ? length - more : length;
+  for (i = 0; i < ARRAY_LENGTH(forms); ++i) {
+    Size more = strlen(forms[i].suffix);
+    if (length > more && memcmp(type->name + length - more, forms[i].suffix, more) == 0 &&
+        TypeCacheParam(type, forms[i].param, "PAWUDS") >= 0)
+      return length - more;
+  }
+  return length;
 }
 
 /* heapPlanNames -- find the parameters, and what the event does if it has all that are needed */
@@ -97,8 +107,14 @@ static void heapPlanPlain(HeapPlan plan, EventType type, Bool swapped)
                plan->does == HeapDoesEND ? HeapInEND : plan->does == HeapDoesLIVE ? HeapInLIVE : HeapInALLOC;
   plan->pool = heapOffset(plan, type, HeapParamPOOL);
   plan->addr = heapOffset(plan, type, plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
-  plan->old = heapOffset(plan, type, HeapPlanOld(plan));
-  plan->oldMask = plan->param[HeapPlanOld(plan)] < 0 ? 0 : UINT64_MAX;
+  plan->old = heapOffset(plan, type, HeapParamOLD);
+  plan->oldMask = plan->param[HeapParamOLD] < 0 ? 0 : UINT64_MAX;
+  plan->site = heapOffset(plan, type, HeapPlanSite(plan));
+  plan->siteMask = plan->param[HeapPlanSite(plan)] < 0 ? 0 : ~HeapSiteSTACK;
+  if (plan->param[HeapParamSTACK] >= 0) {
+    plan->siteMask = UINT32_MAX;
+    plan->stackMask = UINT64_MAX;
+  }
   plan->size = heapOffset(plan, type, HeapParamSIZE);
   plan->align = heapOffset(plan, type, HeapParamALIGN);
 }
@@ -114,10 +130,12 @@ Res HeapCreate(Heap *heapReturn, HeapClient client, Log log)
 {
   Heap heap = calloc(1, sizeof *heap);
 
+  AVER(client->alloc != NULL && client->free != NULL && client->resize != NULL && client->other != NULL);
   if (heap == NULL)
     return ResMEMORY;
   heap->client = *client;
   heap->log = log;
+  AVER(HeapCheck(heap));
   *heapReturn = heap;
   return ResOK;
 }
@@ -130,8 +148,8 @@ void HeapOf(Heap heap, OfProcess of)
 void HeapClear(Heap heap)
 {
   HeapProcessesFree(heap);
-  HeapForksFree(&heap->forks);
-  GoneFinish(&heap->gone);
+  HeaderTimesFinish(&heap->times);
+  heap->forgotten = heap->unlooked = 0;
   heap->off = (HeapOffStruct){0};
   free(heap->ahead);
   heap->ahead = NULL;
@@ -151,18 +169,38 @@ void HeapDestroy(Heap heap)
   free(heap);
 }
 
-Bool HeapWants(EventType type)
+HeapDoes HeapTypeDoes(EventType type)
 {
   HeapPlanStruct plan;
 
-  return HeapPlanMake(&plan, type, FALSE);
+  heapPlanNames(&plan, type);
+  return plan.does;
 }
 
-Bool HeapTells(EventType type)
+Bool HeapWants(EventType type)
 {
-  HeapPlanStruct plan;
+  return HeapTypeDoes(type) != HeapDoesNOTHING;
+}
 
-  return HeapPlanMake(&plan, type, FALSE) && plan.does < HeapDoesTHREAD;
+static Bool heapChoose(void *data, LogProcess process, EventType type)
+{
+  return HeapWants(type) && LogRequestChooses(data, process, type);
+}
+
+void HeapChoose(LogRequest request, const LogRequestStruct *only)
+{
+  request->choose = heapChoose;
+  request->chooseData = (void *)only;
+  if (only->count != UINT64_MAX) {
+    request->choose = only->choose;
+    request->chooseData = only->chooseData != NULL ? only->chooseData : only->data;
+  }
+}
+
+void HeapIgnore(void *data, HeapOperation operation)
+{
+  UNUSED(data);
+  UNUSED(operation);
 }
 
 /* Threads and pools */
@@ -230,19 +268,19 @@ static inline void heapTake(Heap heap)
   HeapReorderEvent(heap->queue[i].order, &heap->queue[i].input);
 }
 
-void HeapDrain(Heap heap)
+void HeapCatchUp(Heap heap)
 {
   while (heap->out != heap->in)
     heapTake(heap);
 }
 
-/* heapState -- an event of a process that tells what it already has */
+/* heapState -- an event of a process's state dump */
 static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
   Index i;
 
-  HeapDrain(heap);
+  HeapCatchUp(heap);
   if (plan->does == HeapDoesKINDSON) {
     HeapOffOn(heap, process, event);
     return;
@@ -267,7 +305,8 @@ static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPla
     HeapStateThread(&process->order, thread);
 }
 
-/* heapRepeated -- is this the creation of an arena or a pool that is there, told once more, or a parameter of one? */
+/* heapRepeated -- does a state dump repeat the creation of an arena or a pool that is known, or one of its
+ * parameters? */
 static Bool heapRepeated(HeapProcess process, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
@@ -297,12 +336,12 @@ static void heapArena(Heap heap, HeapProcess process, HeapOperation operation)
     heap->res = ResMEMORY;
     return;
   }
-  place = HeapTableSeek(&process->arenas, operation->addr);
   if (operation->kind == HeapARENADESTROY) {
+    place = HeapTableSeek(&process->arenas, operation->addr);
     if (place->addr != 0)
       HeapTableDelete(&process->arenas, place);
   } else if (operation->addr != 0) {
-    place = HeapTableInsert(&process->arenas, place, operation->addr);
+    place = HeapTablePut(&process->arenas, operation->addr);
     if (place == NULL) {
       heap->res = ResMEMORY;
       return;
@@ -310,12 +349,10 @@ static void heapArena(Heap heap, HeapProcess process, HeapOperation operation)
     place->size = operation->size < HeapSizeMAX ? operation->size : HeapSizeMAX;
     place->client = operation->grain < UINT32_MAX ? (uint32_t)operation->grain : UINT32_MAX;
     place->time = operation->time;
-    place->thread = 0;
-    place->align = place->told = place->stale = 0;
   }
 }
 
-/* heapSegment -- a pool gets or gives back memory of its arena; of what it had at first nobody may have told */
+/* heapSegment -- a pool gets memory from its arena or gives it back; its first memory may have no event */
 static void heapSegment(Heap heap, HeapProcess process, HeapPlan plan, LogEvent event)
 {
   HeapPool pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
@@ -332,7 +369,7 @@ static void heapSegment(Heap heap, HeapProcess process, HeapPlan plan, LogEvent 
   }
 }
 
-/* heapPool -- an event on a pool: what it says of it */
+/* heapPool -- an event on a pool: store its parameters */
 static void heapPool(HeapProcess process, HeapPlan plan, LogEvent event, HeapOperation operation, const uint64_t *word)
 {
   HeapPool pool = operation->pool, *link;
@@ -364,7 +401,7 @@ static void heapPool(HeapProcess process, HeapPlan plan, LogEvent event, HeapOpe
   }
 }
 
-/* heapRare -- an event on a pool or an arena: these wait for what is queued, and are told at once */
+/* heapRare -- an event on a pool or an arena: apply the queue first, then the event, at once */
 static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapOperationStruct operation = {.process = event->process->number, .thread = thread};
@@ -381,7 +418,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
     heapSegment(heap, process, plan, event);
     return;
   }
-  HeapDrain(heap);
+  HeapCatchUp(heap);
   HeapReorderSettle(&process->order);
   if (event->time > process->order.now)
     process->order.now = event->time;
@@ -404,7 +441,7 @@ static void heapRare(Heap heap, HeapProcess process, HeapThread thread, HeapPlan
   heap->client.other(heap->client.data, &operation);
 }
 
-/* heapProcesses -- the collector tells of a process that it ends, or becomes another program; or a thread begins or ends */
+/* heapProcesses -- the collector's event that a process ends or executes a program; or a thread begins or ends */
 static void heapProcesses(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   const char *program = NULL;
@@ -433,12 +470,13 @@ static inline uint64_t heapWord(LogEvent event, uint16_t offset)
   return word;
 }
 
-/* heapDecode -- the event's parameters from a writer like us: no branches but for what is rare */
+/* heapDecode -- the event's parameters, from a writer with our byte order and word: branches only for rare cases */
 static inline void heapDecode(HeapInput input, uint64_t *pool, uint64_t *align, HeapPlan plan, LogEvent event)
 {
   *pool = heapWord(event, plan->pool);
   input->addr = heapWord(event, plan->addr);
   input->old = heapWord(event, plan->old) & plan->oldMask;
+  input->site = heapWord(event, plan->site) & plan->siteMask;
   input->size = heapWord(event, plan->size);
   *align = UNLIKELY(plan->does == HeapDoesALIGNED) ? heapWord(event, plan->align) : 0;
 }
@@ -449,7 +487,8 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Heap
 #define WORD(i) (plan->param[i] < 0 ? 0 : LogEventWord(event, (Index)plan->param[i]))
   *pool = WORD(HeapParamPOOL);
   input->addr = WORD(plan->does == HeapDoesBEGIN ? HeapParamOLD : HeapParamADDR);
-  input->old = WORD(HeapPlanOld(plan));
+  input->old = WORD(HeapParamOLD);
+  input->site = WORD(HeapPlanSite(plan)) & plan->siteMask;
   input->size = WORD(HeapParamSIZE);
   *align = plan->does == HeapDoesALIGNED ? WORD(HeapParamALIGN) : 0;
 #undef WORD
@@ -467,6 +506,7 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
     heapDecode(input, &pool, &align, plan, event);
   else
     heapDecodeAny(input, &pool, &align, plan, event);
+  input->site |= HeapSiteOf(event->process->number) & plan->stackMask;
   input->time = event->time;
   input->kind = plan->kind;
   input->zero = plan->does == HeapDoesZERO;
@@ -478,20 +518,20 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
     heap->res = ResMEMORY;
     return;
   }
-  /* Address 0 is no object: an allocation that failed, a free of nothing. */
+  /* Address 0 is no object: a failed allocation, or a free of NULL. */
   if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
     return;
   HeapTableTouch(&input->pool->table, input->addr);
   heap->queue[heap->in++ % HeapQUEUE].order = &process->order;
   if (UNLIKELY(process->child != 0)) {
-    HeapDrain(heap); /* what the child did before does not know of this */
+    HeapCatchUp(heap); /* the child's queued events come before the fork's */
     HeapForkSee(heap, process, input);
   }
   if (heap->prompt)
-    HeapDrain(heap);
+    HeapCatchUp(heap);
 }
 
-/* heapFirst -- the event is the first of its process, or says that it lives after all, or has a type that is new */
+/* heapFirst -- the event is the first of its process, or the first after a seeming end, or of a new type */
 static Bool heapFirst(Heap heap, HeapProcess process, LogEvent event)
 {
   HeapThread thread;
@@ -512,10 +552,8 @@ void HeapEvent(Heap heap, LogEvent event)
   Index type = (Index)(event->type - event->process->registry->types);
   HeapPlan plan;
 
-  if (UNLIKELY(event->time >= heap->forks.time))
-    HeapForksDo(heap, event->time);
-  if (UNLIKELY(event->time > heap->gone.time))
-    HeapProcessesGone(heap, event->time);
+  if (UNLIKELY(event->time >= heap->times.due))
+    HeapUntil(heap, event->time);
   process = HeapProcessOf(heap, event->process->number);
   if (UNLIKELY(process == NULL)) {
     heap->res = ResMEMORY;
@@ -560,28 +598,18 @@ void HeapPrompt(Heap heap)
   heap->prompt = TRUE;
 }
 
-void HeapUntil(Heap heap, uint64_t time)
-{
-  HeapForksDo(heap, time);
-  HeapProcessesGone(heap, time);
-}
-
-void HeapCatchUp(Heap heap)
-{
-  HeapDrain(heap);
-}
-
 Res HeapSettle(Heap heap)
 {
   Index i;
 
   for (i = 0; i < heap->count; ++i) {
-    HeapProcess process = heap->process[i];
+    HeapProcess process = heap->place[i].process;
     if (process == NULL)
       continue;
     HeapProcessSettle(process);
     if (process->order.res != ResOK)
       heap->res = process->order.res;
   }
+  AVER(heap->in == heap->out && (heap->res != ResOK || HeapCheck(heap)));
   return heap->res;
 }

@@ -1,11 +1,11 @@
 /* heap.h -- the live heap of every process in a log, fed with the log's events
  *
- * What allocates, frees or resizes is known by name: an event type called PoolAlloc whose parameters are called pool,
- * addr and size is understood, whatever its code and whoever's registry it comes from.  Each process has objects, pools
- * and threads of its own.  The owner's hook is told of clean operations, in repaired order (heapreorder.h).
+ * Event types are recognised by name: a type called PoolAlloc whose parameters are called pool, addr and size is
+ * understood, whatever its code and its registry.  Each process has its own objects, pools and threads.  The client's
+ * hooks get clean operations in repaired order (heapreorder.h).
  *
- * Events pass through a short queue, so that the memory that each one needs is on its way before its turn comes: what
- * the hook is told lags behind the events by up to HeapQUEUE of them, and by what is held back.
+ * Events pass through a short queue, so that the processor fetches the memory of each before its turn comes.  The hooks
+ * lag behind the events by up to HeapQUEUE of them, and by the events that are held back.
  *
  * Design: design/view.md .heap, .heap.names      Tests: test/heap/heaptest.c, test/replay/replay.t
  */
@@ -17,10 +17,11 @@
 #include "heap/heapreorder.h"
 #include "heap/processevents.h"
 #include "log/log.h"
+#include "request/request.h"
 
 enum {
   HeapQUEUE = 32,
-  HeapOffMIN = 1000000 /* ns; nobody switches kinds off and on from outside in less */
+  HeapOffMIN = 1000000 /* ns; a shorter time in which kinds were off is not reported */
 };
 
 typedef struct HeapStruct *Heap;
@@ -29,47 +30,54 @@ typedef struct HeapStruct *Heap;
 extern Res HeapCreate(Heap *heapReturn, HeapClient client, Log log);
 extern void HeapDestroy(Heap heap);
 
-/* HeapOf -- only these processes are shown, and count as living; events of others are there because these inherit of
- * them, and the client is told of those, too
- * of  the caller's, and stays; NULL, as at first: all */
+/* HeapOf -- only these processes are shown and count as living.  Events of others come because these inherit objects
+ * from them; the client gets their operations, too.
+ * of  owned by the caller; must outlive the heap.  NULL, the default: all processes. */
 extern void HeapOf(Heap heap, OfProcess of);
 
-/* HeapClear -- as HeapCreate made it; its client is told nothing */
+/* HeapIgnore -- a hook that does nothing */
+extern void HeapIgnore(void *data, HeapOperation operation);
+
+/* HeapClear -- the heap is empty again, as HeapCreate made it; no hook is called */
 extern void HeapClear(Heap heap);
 
-/* HeapWants -- is the type one of those that HeapEvent understands?  For a request's `choose`. */
+/* HeapWants -- does HeapEvent know events of this type?  For a request's `choose`. */
 extern Bool HeapWants(EventType type);
 
-/* HeapTells -- the same, but for those that only say that threads and processes begin and end */
-extern Bool HeapTells(EventType type);
+/* HeapChoose -- `request` is for what a heap understands of the events that `only` chooses, which stays where it is.  A
+ * count counts what is not understood, too: then the request chooses all that `only` does. */
+extern void HeapChoose(LogRequest request, const LogRequestStruct *only);
 
-/* HeapEvent -- take an event, in the order of LogRead; one that is not understood is only counted
- * cost: about 20 ns for one on an object, hook not counted */
+/* HeapEvent -- apply an event; events come in the order of LogRead.  A type that is not understood is only counted.
+ * cost: about 20 ns for an event on an object, without the hook */
 extern void HeapEvent(Heap heap, LogEvent event);
 
-/* HeapMark -- `mark` goes with each event from here on, and the operation that it becomes is told with it; 0 at first
- * HeapPrompt -- from now on each event is told of at once, unless it is held back, and does not wait in the queue: for
- * whoever needs operations and events in one order.  Slower where the heap is large. */
+/* HeapMark -- operations of the events from here on carry `mark`; 0 at first
+ * HeapPrompt -- from now on no event waits in the queue, so that operations come in the order of events, unless they
+ * are held back.  Slower if the heap is large. */
 extern void HeapMark(Heap heap, uint32_t mark);
 extern void HeapPrompt(Heap heap);
 
-/* HeapUntil -- all events before `time` have come: children are made, and processes end, until then, though nobody
- * tells anything any more */
+/* HeapUntil -- all events before `time` have come: do the forks and ends that header blocks give for the time until
+ * then */
 extern void HeapUntil(Heap heap, uint64_t time);
 
-/* HeapCatchUp -- tell the hook of what is queued; what is held back stays so */
+/* HeapCatchUp -- apply what is queued; what is held back stays so */
 extern void HeapCatchUp(Heap heap);
 
-/* HeapSettle -- all events have come: tell the hook of what is still queued or held back
- * ResMEMORY: memory ran out at some time, and what was told is not the whole. */
+/* HeapSettle -- all events have come: apply what is still queued or held back
+ * ResMEMORY: memory ran out at some time, and operations are missing. */
 extern Res HeapSettle(Heap heap);
+
+extern Bool HeapCheck(Heap heap);
 
 /* ---- What an event type does to a heap, by its name and the names of its parameters ---- */
 
 /* Parameters by their names, in the order of a plan's places. */
 enum {
   HeapParamPOOL, HeapParamADDR, HeapParamSIZE, HeapParamALIGN, HeapParamOLD, HeapParamARENA, HeapParamCLASS,
-  HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamTHREAD, HeapParamPID, HeapParamPROGRAM,
+  HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamSTACK, HeapParamTHREAD, HeapParamPID,
+  HeapParamPROGRAM,
   HeapParamLIMIT
 };
 
@@ -88,29 +96,35 @@ typedef enum HeapDoes {
   HeapDoesTHREAD, HeapDoesTHREADEND, HeapDoesEXIT, HeapDoesEXEC
 } HeapDoes;
 
+/* HeapTypeDoes -- what an event of this type does */
+extern HeapDoes HeapTypeDoes(EventType type);
+
 /* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on
  * objects have 64-bit words in our order, which are at the offsets given; one that the event does not have is
- * anywhere in it.  `old` is the site where an allocation says it; oldMask is 0 where the event has neither. */
+ * anywhere in it, and its mask is 0. */
 typedef struct HeapPlanStruct {
   Bool made, plain;
   uint8_t does; /* HeapDoes */
   uint8_t kind; /* HeapInputKind */
-  uint16_t pool, addr, old, size, align;
+  uint16_t pool, addr, old, size, align, site;
   uint64_t oldMask;
+  uint64_t siteMask;
+  uint64_t stackMask; /* the bit that marks a site as the number of a stack (HeapSite) */
   int8_t param[HeapParamLIMIT];
 } HeapPlanStruct, *HeapPlan;
 
-/* HeapPlanOld -- which parameter HeapInputStruct has as `old` */
-static inline Index HeapPlanOld(HeapPlan plan)
+/* HeapPlanSite -- which parameter says who asked for it */
+static inline Index HeapPlanSite(HeapPlan plan)
 {
-  return plan->does == HeapDoesBEGIN || plan->does == HeapDoesEND ? HeapParamOLD : HeapParamSITE;
+  return plan->param[HeapParamSTACK] >= 0 ? HeapParamSTACK : HeapParamSITE;
 }
 
-/* HeapPlain -- the length of the type's name, without the Site of a type XSite that says where besides, in its
- * parameter site */
+/* HeapPlain -- the length of the type's name; of a type called XSite with a parameter `site`, or XStack with a
+ * parameter `stack`, that of X */
 extern Size HeapPlain(EventType type);
 
-/* HeapPlanMake -- the plan for a type, whose writer's byte order may not be ours.  TRUE: it does something. */
+/* HeapPlanMake -- the plan for a type; `swapped`: its writer's byte order is not ours.  TRUE: the type does
+ * something. */
 extern Bool HeapPlanMake(HeapPlan plan, EventType type, Bool swapped);
 
 #endif /* HEAP_HEAP_H */

@@ -1,4 +1,7 @@
-/* heapapply.c -- what an event does to the live objects, once it can be true
+/* heapapply.c -- changes the live objects as an event says, once the event is consistent with them
+ *
+ * An event is consistent if an allocation's address is free, and a free's or a resize's old address has an object.  One
+ * that is not yet is held back (heapreorder.c) and tried again when the objects at its address change.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,37 +10,12 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "heap/heapstate.h"
+#include "heap/heapstatedump.h"
 
-static inline void applyGrow(HeapSum sum, uint64_t bytes, uint64_t time)
-{
-  sum->bytes += bytes;
-  if (sum->bytes > sum->peakBytes) {
-    sum->peakBytes = sum->bytes;
-    sum->peakObjects = sum->objects;
-    sum->peakTime = time;
-  }
-}
-
-/* applySum -- what lives is what has been told */
-static inline void applySum(HeapReorder order, HeapOperationKind kind, HeapObject object)
-{
-  HeapSum sum = &order->sum;
-
-  if (kind == HeapALLOC) {
-    ++sum->objects;
-    applyGrow(sum, object->size, order->now);
-  } else if (kind == HeapFREE) {
-    --sum->objects;
-    sum->bytes -= object->size;
-  } else if (kind == HeapRESIZE) {
-    sum->bytes -= order->operation.oldSize;
-    applyGrow(sum, object->size, order->now);
-  }
-}
-
-/* applyTell -- tell the client; what it is told beyond this has been set, and is taken back by the caller */
-static inline void applyTell(HeapReorder order, HeapHook hook, HeapOperationKind kind, HeapInput input, HeapObject object)
+/* applyTell -- call the client's hook with an operation; the caller sets, and afterwards clears, the operation's other
+ * members */
+static inline void applyTell(HeapReorder order, HeapHook hook, HeapOperationKind kind, HeapInput input,
+                             HeapObject object)
 {
   HeapOperation operation = &order->operation;
 
@@ -47,7 +25,7 @@ static inline void applyTell(HeapReorder order, HeapHook hook, HeapOperationKind
   operation->thread = input->thread;
   operation->object = object;
   operation->mark = input->mark;
-  applySum(order, kind, object);
+  HeapSumTell(&order->sum, operation);
   hook(order->client.data, operation);
 }
 
@@ -71,7 +49,7 @@ static inline HeapResize applyResize(HeapThread thread, uint64_t key)
   return NULL;
 }
 
-/* applyOpen -- the resize of `old` that the thread has begun and, as far as it has come to us, not ended; or NULL */
+/* applyOpen -- the resize of `old` that the thread has begun and whose end has not been read yet; or NULL */
 static inline HeapResize applyOpen(HeapThread thread, HeapPool pool, uint64_t old)
 {
   unsigned busy;
@@ -84,7 +62,7 @@ static inline HeapResize applyOpen(HeapThread thread, HeapPool pool, uint64_t ol
   return NULL;
 }
 
-/* applyResizeDone -- its place may be used again */
+/* applyResizeDone -- free the resize's place in the thread's table */
 static inline void applyResizeDone(HeapThread thread, HeapResize resize)
 {
   thread->busy &= ~(1u << (resize - thread->resize));
@@ -99,7 +77,7 @@ Bool HeapActCopy(HeapReorder order, HeapPool pool)
   return res == ResOK;
 }
 
-/* HeapActPresume -- tell that an object has gone of which no event says so */
+/* HeapActPresume -- report the free of an object whose free event is missing */
 void HeapActPresume(HeapReorder order, HeapInput input, HeapObject object)
 {
   order->operation.presumed = TRUE;
@@ -107,7 +85,7 @@ void HeapActPresume(HeapReorder order, HeapInput input, HeapObject object)
   order->operation.presumed = FALSE;
 }
 
-/* applyPresumeAway -- the same of an object that is being resized, and so not at its address */
+/* applyPresumeAway -- the same for an object that is being resized, and so is not in the table at its address */
 static void applyPresumeAway(HeapReorder order, HeapInput input, HeapObject object)
 {
   order->operation.beside = TRUE;
@@ -115,13 +93,13 @@ static void applyPresumeAway(HeapReorder order, HeapInput input, HeapObject obje
   order->operation.beside = FALSE;
 }
 
-/* applyRevive -- the resize will have no end: its object is back, if nothing stands there */
+/* applyRevive -- the resize's end is missing: put its object back at the old address, if no other object is there */
 static void applyRevive(HeapReorder order, HeapThread thread, HeapResize resize)
 {
   HeapInputStruct input = {.pool = resize->pool, .thread = thread};
 
   if (resize->state == HeapResizeKNOWN && resize->pool->table.objects == NULL) {
-    applyPresumeAway(order, &input, &resize->object); /* its pool has been destroyed meanwhile */
+    applyPresumeAway(order, &input, &resize->object); /* its pool was destroyed meanwhile */
   } else if (resize->state == HeapResizeKNOWN && HeapActOwn(order, resize->pool)) {
     HeapObject object = HeapTableSeek(&resize->pool->table, resize->old);
     ++order->tally.unfinished;
@@ -135,13 +113,13 @@ static void applyRevive(HeapReorder order, HeapThread thread, HeapResize resize)
       HeapReorderChanged(order, resize->old);
     }
   }
-  if (resize->ended) /* and its end waits for nothing any longer */
+  if (resize->ended) /* the end was held back for this resize: try it again */
     HeapReorderChanged(order, resize->place);
   applyResizeDone(thread, resize);
 }
 
-/* applyOldest -- the thread's oldest resize whose end has not come in, if it is in as many as may be; or the oldest of
- * all, if there is no place left; else NULL */
+/* applyOldest -- the resize to give up before the thread begins another one: its oldest whose end has not been read, if
+ * HeapResizesMAX are open; its oldest of all, if no place is left; else NULL */
 static HeapResize applyOldest(HeapThread thread)
 {
   HeapResize oldest = NULL;
@@ -159,7 +137,7 @@ static HeapResize applyOldest(HeapThread thread)
   return open < HeapResizesMAX ? NULL : oldest;
 }
 
-/* HeapActOpen -- a resize begins; an open one of the same object has lost its end */
+/* HeapActOpen -- a resize begins.  If one of the same object is open, the end of that one is missing. */
 void HeapActOpen(HeapReorder order, HeapInput input)
 {
   HeapThread thread = input->thread;
@@ -169,6 +147,7 @@ void HeapActOpen(HeapReorder order, HeapInput input)
     applyRevive(order, thread, resize);
   if (UNLIKELY(thread->busy != 0 && (resize = applyOldest(thread)) != NULL))
     applyRevive(order, thread, resize);
+  AVER_CRITICAL(thread->busy != (1u << HeapResizePLACES) - 1);
   resize = &thread->resize[__builtin_ctz(~thread->busy)];
   thread->busy |= 1u << (resize - thread->resize);
   resize->state = HeapResizeHELD;
@@ -186,18 +165,11 @@ void HeapReorderAbandon(HeapReorder order, HeapThread thread)
     applyRevive(order, thread, &thread->resize[__builtin_ctz(thread->busy)]);
 }
 
-/* What an event does, once it can be true.  `place` is what HeapTableSeek found for its address. */
+/* What a consistent event does.  `place` is the result of HeapTableSeek for its address. */
 
-/* applyBefore -- what is about to be told as an allocation was there before, if it was told of or has been resized */
-static inline void applyBefore(HeapReorder order, HeapInput input)
-{
-  order->operation.told = input->kind != HeapInALLOC;
-  order->operation.resized = input->kind == HeapInEND;
-}
-
-/* applyMove -- remember that something has come to the event's address or gone from it (heapreorder.c); who brought what
- * is told to live is not known.  What is held back may depend on what is remembered of another address, which then
- * stays. */
+/* applyMove -- remember the last change at the event's address, and the thread that made it (heapreorder.c; for an
+ * object from a state dump the thread is not known).  Two addresses may share an entry: it is kept if an event that is
+ * held back may still need it for the other address. */
 static inline void applyMove(HeapReorder order, HeapInput input)
 {
   uint64_t addr = HeapActPlace(input), key = HeapStateAddr(addr, input->pool);
@@ -216,6 +188,43 @@ static inline void applyMove(HeapReorder order, HeapInput input)
   move->thread = thread;
 }
 
+/* applyNew -- fill in a new object, whose address is set, and report it.  If the event is of a state dump, or ends a
+ * resize, the object is older than the event. */
+static inline void applyNew(HeapReorder order, HeapInput input, HeapObject object)
+{
+  object->size = applySize(input);
+  object->align = input->align & 63;
+  object->time = order->now;
+  object->thread = (uint32_t)input->thread->number;
+  object->client = 0;
+  object->told = input->kind == HeapInLIVE;
+  object->stale = 0;
+  order->operation.told = input->kind != HeapInALLOC;
+  order->operation.resized = input->kind == HeapInEND;
+  order->operation.zero = input->zero;
+  order->operation.site = input->site;
+  applyTell(order, order->client.alloc, HeapALLOC, input, object);
+  order->operation.told = order->operation.resized = FALSE;
+}
+
+/* applyResized -- fill in an object whose resize ends, and report that */
+static void applyResized(HeapReorder order, HeapInput input, HeapResize resize, HeapObject object)
+{
+  order->operation.oldAddr = resize->object.addr;
+  order->operation.oldSize = resize->object.size;
+  *object = resize->object;
+  object->away = object->told = object->stale = 0;
+  object->addr = HeapActPlace(input);
+  if (input->addr == 0) {
+    ++order->tally.failed;
+    applyTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+  } else {
+    object->size = applySize(input);
+    order->operation.site = input->site;
+    applyTell(order, order->client.resize, HeapRESIZE, input, object);
+  }
+}
+
 static inline void applyAlloc(HeapReorder order, HeapInput input, HeapObject place)
 {
   HeapObject object = HeapTableInsert(&input->pool->table, place, input->addr);
@@ -224,18 +233,7 @@ static inline void applyAlloc(HeapReorder order, HeapInput input, HeapObject pla
     order->res = ResMEMORY;
     return;
   }
-  object->size = applySize(input);
-  object->align = input->align & 63;
-  object->time = order->now;
-  object->thread = (uint32_t)input->thread->number;
-  object->client = 0;
-  object->told = input->kind == HeapInLIVE;
-  object->stale = 0;
-  applyBefore(order, input);
-  order->operation.zero = input->zero;
-  order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
-  applyTell(order, order->client.alloc, HeapALLOC, input, object);
-  order->operation.told = order->operation.resized = FALSE;
+  applyNew(order, input, object);
   applyMove(order, input);
   HeapReorderChanged(order, input->addr);
 }
@@ -252,7 +250,7 @@ static void applyBegin(HeapReorder order, HeapInput input, HeapObject place)
 {
   HeapResize resize = applyResize(input->thread, input->key);
 
-  if (resize == NULL) { /* pushed out by later ones: more are nested than we keep */
+  if (resize == NULL) { /* later resizes took its place: more are nested than the table holds */
     ++order->tally.unfinished;
     return;
   }
@@ -266,7 +264,7 @@ static void applyBegin(HeapReorder order, HeapInput input, HeapObject place)
     HeapReorderChanged(order, resize->place);
 }
 
-/* applyForget -- the place of an object that is away is not needed any longer */
+/* applyForget -- delete the entry at the old address of an object that a resize moved */
 static void applyForget(HeapPool pool, uint64_t addr)
 {
   HeapObject place = HeapTableSeek(&pool->table, addr);
@@ -296,23 +294,13 @@ static void applyEnd(HeapReorder order, HeapInput input, HeapResize resize, Heap
     order->res = ResMEMORY;
     return;
   }
-  order->operation.oldAddr = resize->object.addr;
-  order->operation.oldSize = resize->object.size;
-  *object = resize->object;
-  object->away = object->told = object->stale = 0;
-  if (input->addr == 0) {
-    ++order->tally.failed;
-    applyTell(order, order->client.other, HeapRESIZEFAIL, input, object);
-  } else {
-    object->addr = input->addr;
-    object->size = applySize(input);
-    applyTell(order, order->client.resize, HeapRESIZE, input, object);
-    if (input->addr != input->old)
-      applyForget(input->pool, input->old);
-  }
+  applyResized(order, input, resize, object);
+  if (input->addr != 0 && input->addr != input->old)
+    applyForget(input->pool, input->old);
 }
 
-/* applyRetold -- what was told of lives: it is what the event brings, of which another thread told first */
+/* applyRetold -- an object of the state dump is live at the address of an allocation: it is this allocation's object,
+ * which another thread contributed to the dump before this thread emitted the event.  Take the dump's object away. */
 static HeapObject applyRetold(HeapReorder order, HeapInput input, HeapObject place)
 {
   order->operation.told = TRUE;
@@ -322,14 +310,14 @@ static HeapObject applyRetold(HeapReorder order, HeapInput input, HeapObject pla
   return HeapTableSeek(&input->pool->table, HeapActPlace(input));
 }
 
-/* HeapActTry -- do what the event says if it can be true now */
+/* HeapActTry -- apply the event if it is consistent with the live objects; FALSE: it is not, hold it back */
 Bool HeapActTry(HeapReorder order, HeapInput input)
 {
   HeapObject place;
   Bool live;
 
   if (UNLIKELY(!HeapActOwn(order, input->pool)))
-    return TRUE; /* nothing can be done with it any more */
+    return TRUE; /* no memory: the event is dropped, order->res says so */
   place = HeapTableSeek(&input->pool->table, HeapActPlace(input));
   live = HeapObjectLives(place);
   if (UNLIKELY(live && order->stating && place->told && (input->kind == HeapInALLOC || input->kind == HeapInEND))) {
@@ -341,7 +329,7 @@ Bool HeapActTry(HeapReorder order, HeapInput input)
       return FALSE;
     applyAlloc(order, input, place);
   } else if (UNLIKELY(!live && order->stating && !HeapActBrings(input))) {
-    /* Most probably of what has not been told of yet: no use in waiting for its allocation. */
+    /* Most probably the state dump has not come to this object yet: do not wait for its allocation. */
     HeapStateUnmatched(order, input);
     if (input->kind == HeapInBEGIN)
       HeapActUnknown(order, input);
@@ -358,7 +346,7 @@ Bool HeapActTry(HeapReorder order, HeapInput input)
     AVER_CRITICAL(input->kind == HeapInEND);
     if (resize != NULL && resize->state == HeapResizeHELD)
       return FALSE;
-    /* Nothing comes of a failed resize of what was never seen. */
+    /* A failed resize of an unknown object changes nothing, whatever is at the address. */
     if (live && (input->addr != 0 || (resize != NULL && resize->state == HeapResizeKNOWN)))
       return FALSE;
     applyEnd(order, input, resize, place);
@@ -369,32 +357,14 @@ Bool HeapActTry(HeapReorder order, HeapInput input)
 void HeapActCome(HeapReorder order, HeapInput input, HeapObject object)
 {
   HeapResize resize = input->kind == HeapInEND ? applyResize(input->thread, input->key) : NULL;
-  Bool known = resize != NULL && resize->state == HeapResizeKNOWN;
+  HeapInputStruct come = *input;
 
-  if (known) {
-    *object = resize->object;
-    order->operation.oldAddr = object->addr;
-    order->operation.oldSize = object->size;
+  if (resize != NULL && resize->state == HeapResizeKNOWN) {
+    applyResized(order, input, resize, object);
   } else {
-    memset(object, 0, sizeof *object);
-    object->align = input->align & 63;
-    object->time = order->now;
-    object->thread = (uint32_t)input->thread->number;
-  }
-  object->addr = HeapActPlace(input);
-  if (input->addr != 0)
-    object->size = applySize(input);
-  order->operation.zero = input->zero;
-  order->operation.site = input->kind == HeapInALLOC ? input->old : 0;
-  if (!known) {
-    applyBefore(order, input);
-    applyTell(order, order->client.alloc, HeapALLOC, input, object);
-    order->operation.told = order->operation.resized = FALSE;
-  } else if (input->addr != 0) {
-    applyTell(order, order->client.resize, HeapRESIZE, input, object);
-  } else {
-    ++order->tally.failed;
-    applyTell(order, order->client.other, HeapRESIZEFAIL, input, object);
+    *object = (HeapObjectStruct){.addr = HeapActPlace(input)};
+    come.size = input->addr != 0 ? input->size : 0;
+    applyNew(order, &come, object);
   }
   if (resize != NULL)
     applyResizeDone(input->thread, resize);
@@ -428,8 +398,8 @@ void HeapActGo(HeapReorder order, HeapInput input, HeapObject object)
     HeapReorderChanged(order, resize->place);
 }
 
-/* HeapActMatch -- find the resize that the event ends.  If its begin was lost, what lives at the old address is what
- * was resized. */
+/* HeapActMatch -- find the resize that the event ends.  If the begin event is missing, the object that is live at the
+ * old address was resized. */
 void HeapActMatch(HeapReorder order, HeapInput input)
 {
   HeapResize resize = applyOpen(input->thread, input->pool, input->old);
@@ -444,7 +414,7 @@ void HeapActMatch(HeapReorder order, HeapInput input)
     begin.addr = input->old;
     if (!HeapActOwn(order, input->pool))
       return;
-    HeapActOpen(order, &begin); /* which may bring another object back, and so move this one */
+    HeapActOpen(order, &begin); /* may put another object back into the table, and so move this one: seek again */
     applyBegin(order, &begin, HeapTableSeek(&input->pool->table, input->old));
     resize = applyResize(input->thread, begin.key);
   }

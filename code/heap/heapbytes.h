@@ -7,17 +7,16 @@
  *
  * Always true: size <= capacity;  once `failed`, nothing is written, and 0 is read.
  *
- * Design: design/view.md .state.save      Tests: test/heap/managerstatetest.c
+ * Design: design/view.md .state.save      Tests: test/heap/heapattest.c
  */
 #ifndef HEAP_HEAPBYTES_H
 #define HEAP_HEAPBYTES_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/types.h"
+#include "base/grow.h"
 
 enum {
   HeapBytesNumberMAX = 10, /* bytes of one number */
@@ -40,16 +39,8 @@ static inline uint64_t HeapBytesLittle(uint64_t number)
 /* HeapBytesRoom -- make sure of `size` more bytes; FALSE: no memory */
 static inline Bool HeapBytesRoom(HeapBytes to, Size size)
 {
-  if (UNLIKELY(to->capacity - to->size < size) && !to->failed) {
-    Size capacity = (to->capacity + size) * 2;
-    unsigned char *bytes = realloc(to->bytes, capacity);
-    if (bytes == NULL) {
-      to->failed = TRUE;
-    } else {
-      to->bytes = bytes;
-      to->capacity = capacity;
-    }
-  }
+  while (UNLIKELY(to->capacity - to->size < size) && !to->failed)
+    to->failed = !Grow(&to->bytes, &to->capacity, to->capacity, sizeof *to->bytes);
   return !to->failed;
 }
 

@@ -2,81 +2,32 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An entry of the child's `window` is an address at which another thread of the parent did something while the child
- * was made: `told` if something has come there, whose size it has; `stale` if something has gone.
+ * An entry of the child's `window` is an address at which another thread of the parent allocated or freed during the
+ * fork, so that it is not known whether the child has the object: `told` is set if an object was allocated there, whose
+ * size the entry has; `stale` if one was freed.
  */
 #include "heap/heapfork.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/aver.h"
 #include "heap/heapdata.h"
 #include "heap/heaplook.h"
-#include "heap/heapstate.h"
+#include "heap/heapstatedump.h"
 
 enum {
-  forkUnmetMIN = 64,        /* children of which no event has come, that are waited for in any case, */
-  forkHeldMAX = 256 << 20,  /* and others, while all these hold no more bytes that nobody else needs; */
-  forkLooks = 16            /* which is looked at when so many more have been made */
+  forkUnmetMIN = 64,        /* so many children without an event keep their objects in any case, */
+  forkHeldMAX = 256 << 20,  /* and more of them while these take no more than this many bytes of their own; */
+  forkLooks = 16            /* checked after each so many forks */
 };
-
-/* Which forks there are */
-
-LogProcess HeapForkParent(Log log, LogProcess child)
-{
-  uint64_t identity = child->header.forked.identity;
-
-  return identity != 0 ? LogProcessFind(log, identity) : NULL;
-}
-
-static int forkCompare(const void *a, const void *b)
-{
-  const HeapForkStruct *x = a, *y = b;
-
-  if (x->before != y->before)
-    return x->before < y->before ? -1 : 1;
-  return x->child < y->child ? -1 : x->child > y->child;
-}
 
 Bool HeapForkLate(LogProcess child)
 {
   return child->header.forked.identity != 0 && child->header.forked.thread == 0;
 }
 
-Res HeapForksLook(Heap heap)
-{
-  HeapForks forks = &heap->forks;
-  Count known = forks->count;
-  HeapForkStruct fork;
-
-  for (; forks->looked < LogProcesses(heap->log); ++forks->looked) {
-    LogProcess child = LogProcessAt(heap->log, forks->looked), parent = HeapForkParent(heap->log, child);
-    if (parent == NULL)
-      continue;
-    if (!Grow(&forks->fork, &forks->capacity, forks->count, sizeof fork))
-      return ResMEMORY;
-    fork.forgotten = FALSE;
-    fork.parent = parent->number;
-    fork.child = forks->looked;
-    fork.thread = child->header.forked.thread;
-    fork.before = LogTime(heap->log, fork.child, child->header.forked.before);
-    fork.after = LogTime(heap->log, fork.child, child->header.forked.after);
-    forks->fork[forks->count++] = fork;
-  }
-  if (forks->count > known)
-    qsort(forks->fork + forks->next, forks->count - forks->next, sizeof fork, forkCompare);
-  forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
-  return ResOK;
-}
-
-void HeapForksFree(HeapForks forks)
-{
-  free(forks->fork);
-  memset(forks, 0, sizeof *forks);
-}
-
-/* What the child begins with */
+/* The objects with which the child begins */
 
 static Bool forkThreads(HeapProcess child, HeapProcess parent)
 {
@@ -110,7 +61,6 @@ static Bool forkPools(HeapProcess child, HeapProcess parent)
       if ((*link = malloc(sizeof **link)) == NULL)
         return FALSE;
       **link = *pool;
-      (*link)->saved = 0;
       (*link)->next = NULL;
       if (HeapTableShare(&(*link)->table, &pool->table) != ResOK)
         return FALSE;
@@ -130,7 +80,7 @@ static HeapPool forkPool(HeapProcess child, uint64_t addr)
   return its;
 }
 
-/* forkNote -- something has come to an address, or gone from it, while the child was made */
+/* forkNote -- during the fork an object was allocated at an address, or freed */
 static void forkNote(HeapReorder order, HeapPool pool, uint64_t addr, Bool came, uint64_t size, unsigned align)
 {
   uint64_t key = HeapStateAddr(addr, pool);
@@ -139,12 +89,8 @@ static void forkNote(HeapReorder order, HeapPool pool, uint64_t addr, Bool came,
   if (addr == 0 || (!order->windowed && HeapTableInit(&order->window) != ResOK))
     return;
   order->windowed = TRUE;
-  place = HeapTableSeek(&order->window, key);
-  if (place->addr == 0) {
-    if ((place = HeapTableInsert(&order->window, place, key)) == NULL)
-      return;
-    place->told = place->stale = 0;
-  }
+  if ((place = HeapTablePut(&order->window, key)) == NULL)
+    return;
   if (came) {
     place->told = 1;
     place->size = size < HeapSizeMAX ? size : HeapSizeMAX;
@@ -154,7 +100,7 @@ static void forkNote(HeapReorder order, HeapPool pool, uint64_t addr, Bool came,
   }
 }
 
-/* forkResize -- a thread that is no more in the child was resizing an object: it is where it was, perhaps */
+/* forkResize -- a thread that the child does not have was resizing an object: in the child it may be where it was */
 static void forkResize(HeapProcess child, HeapResize resize)
 {
   HeapPool pool = resize->state == HeapResizeKNOWN ? forkPool(child, resize->pool->addr) : NULL;
@@ -172,9 +118,9 @@ static void forkResize(HeapProcess child, HeapResize resize)
   }
 }
 
-/* forkOthers -- each other thread of the parent may be in the middle of one call: what it frees, of which has been told, is
- * there yet, or what it allocates is there, of which has not been told.  Where it is not known which one forked one of
- * them did. */
+/* forkOthers -- how many other threads the parent has.  Each may be inside one call: the child may still have an object
+ * whose free has an event already, or may have one whose allocation has none yet.  If it is not known which thread
+ * forked (0), it was one of them. */
 static Count forkOthers(HeapProcess parent, uint32_t forker)
 {
   HeapThread thread;
@@ -200,7 +146,7 @@ static void forkResizes(HeapProcess child, HeapProcess parent)
       forkResize(child, &thread->resize[__builtin_ctz(busy)]);
 }
 
-/* forkHeld -- bytes that would be given back with a process, not counting what others need, too */
+/* forkHeld -- the bytes that dropping a process would free; of a shared table only its share counts */
 static Size forkHeld(HeapProcess process)
 {
   Size size = sizeof *process + process->threads * sizeof(HeapThreadStruct);
@@ -213,27 +159,25 @@ static Size forkHeld(HeapProcess process)
   return size;
 }
 
-/* forkUnmet -- where the children of which no event has come, and perhaps never will, hold too much: give up those
- * that have waited for longest. */
+/* forkUnmet -- if the children that have had no event yet hold too much memory, drop the oldest of them */
 static void forkUnmet(Heap heap)
 {
-  HeapForks forks = &heap->forks;
   Count unmet = 0;
   Size held = 0;
   Index i;
 
-  if (++forks->unlooked < forkLooks)
+  if (++heap->unlooked < forkLooks)
     return;
-  forks->unlooked = 0;
-  for (i = forks->next + 1; i > 0; --i) {
-    HeapFork fork = &forks->fork[i - 1];
-    HeapProcess child = fork->child < heap->count ? heap->process[fork->child] : NULL;
+  heap->unlooked = 0;
+  for (i = heap->times.next; i > 0; --i) {
+    HeaderTime fork = &heap->times.one[i - 1];
+    HeapProcess child = fork->fork ? HeapProcessAt(heap, fork->process) : NULL;
     if (child == NULL || child->met)
       continue;
     held += forkHeld(child);
     if (++unmet > forkUnmetMIN && held > forkHeldMAX) {
       fork->forgotten = TRUE;
-      ++forks->forgotten;
+      ++heap->forgotten;
       HeapProcessDrop(heap, child);
     }
   }
@@ -241,26 +185,27 @@ static void forkUnmet(Heap heap)
 
 void HeapForkMet(Heap heap, HeapProcess process)
 {
-  HeapForks forks = &heap->forks;
   Index i;
 
-  for (i = 0; forks->forgotten > 0 && i < forks->next; ++i)
-    if (forks->fork[i].forgotten && forks->fork[i].child == process->order.operation.process)
+  for (i = 0; heap->forgotten > 0 && i < heap->times.next; ++i)
+    if (heap->times.one[i].forgotten && heap->times.one[i].process == process->order.operation.process)
       process->order.tally.forgotten = 1;
 }
 
-static void forkDo(Heap heap, HeapFork fork)
+void HeapForkDo(Heap heap, HeaderTime fork)
 {
-  HeapProcess parent = fork->parent < heap->count ? heap->process[fork->parent] : NULL, child;
+  LogProcess log = LogProcessAt(heap->log, fork->process);
+  HeapProcess parent = HeapProcessAt(heap, HeaderTimesParent(heap->log, log)->number), child;
   uint64_t now;
 
-  if (parent == NULL || parent->ended ||
-      (fork->child < heap->count && (heap->process[fork->child] != NULL || heap->past[fork->child] != NULL)))
+  if (parent == NULL || parent->ended || HeapProcessAt(heap, fork->process) != NULL ||
+      (fork->process < heap->count && heap->place[fork->process].past != NULL))
     return;
-  HeapDrain(heap);
+  AVER(fork->fork);
+  HeapCatchUp(heap);
   now = parent->order.now;
-  HeapReorderUntil(&parent->order, fork->before);
-  child = HeapProcessOf(heap, fork->child);
+  HeapReorderUntil(&parent->order, fork->due);
+  child = HeapProcessOf(heap, fork->process);
   if (child == NULL) {
     heap->res = ResMEMORY;
     return;
@@ -272,27 +217,16 @@ static void forkDo(Heap heap, HeapFork fork)
   child->order.now = parent->order.now;
   child->order.sum.objects = parent->order.sum.objects;
   child->order.sum.bytes = parent->order.sum.bytes;
-  child->order.doubt = parent->order.doubt + forkOthers(parent, fork->thread);
+  child->order.doubt = parent->order.doubt + forkOthers(parent, log->header.forked.thread);
   forkResizes(child, parent);
   child->order.sum.peakObjects = child->order.sum.objects;
   child->order.sum.peakBytes = child->order.sum.bytes;
-  child->order.sum.peakTime = fork->before;
-  parent->order.now = now; /* its last event: that it forks is none */
-  parent->child = fork->child + 1;
-  parent->forker = fork->thread;
-  parent->childTime = fork->after;
+  child->order.sum.peakTime = fork->due;
+  parent->order.now = now; /* the time of its last event: the fork is no event */
+  parent->child = fork->process + 1;
+  parent->forker = log->header.forked.thread;
+  parent->childTime = LogTime(heap->log, fork->process, log->header.forked.after);
   forkUnmet(heap);
-}
-
-void HeapForksDo(Heap heap, uint64_t time)
-{
-  HeapForks forks = &heap->forks;
-
-  if (HeapForksLook(heap) != ResOK)
-    heap->res = ResMEMORY;
-  for (; forks->next < forks->count && forks->fork[forks->next].before <= time; ++forks->next)
-    forkDo(heap, &forks->fork[forks->next]);
-  forks->time = forks->next < forks->count ? forks->fork[forks->next].before : UINT64_MAX;
 }
 
 void HeapForkTell(Heap heap, HeapProcess process, HeapThread thread)
@@ -324,12 +258,12 @@ void HeapForkTell(Heap heap, HeapProcess process, HeapThread thread)
   free(pools);
 }
 
-/* What other threads did meanwhile */
+/* What other threads did during the fork */
 
-/* forkSwing -- by how many objects more may what the child has be another number than its parent had `before`?  The child
- * was made before the event or after it.
- * fresh  the thread was not counted among the others: it began meanwhile, or had told its end, behind which its
- *        destructors are */
+/* forkSwing -- by how much an event of another thread, during the fork, raises the doubt about the child's number of
+ * objects: the child was made before the event or after it.
+ * fresh  forkOthers did not count the thread: it began during the fork, or had emitted ThreadEnd, after which its
+ *        destructors may still run */
 static Count forkSwing(HeapInput input, Bool fresh)
 {
   HeapThread thread = input->thread;
@@ -344,9 +278,10 @@ static Count forkSwing(HeapInput input, Bool fresh)
 
 void HeapForkSee(Heap heap, HeapProcess parent, HeapInput input)
 {
-  HeapProcess child = heap->process[parent->child - 1];
+  HeapProcess child = HeapProcessAt(heap, parent->child - 1);
   HeapPool pool;
 
+  AVER(parent->child > 0);
   if (child == NULL || input->thread->id == parent->forker || input->time > parent->childTime) {
     parent->child = 0;
     return;
@@ -393,18 +328,18 @@ Bool HeapForkGone(HeapReorder order, HeapInput input)
   return TRUE;
 }
 
-/* What is found out later */
+/* Corrections by later events */
 
 Bool HeapForkDoubts(Heap heap, Index number)
 {
-  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
+  HeapProcess process = HeapProcessAt(heap, number);
 
   return process != NULL && !process->ended && (process->order.windowed || process->child != 0);
 }
 
 Res HeapForkHad(Heap heap, Index number, uint64_t pool, const HeapObjectStruct *object)
 {
-  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
+  HeapProcess process = HeapProcessAt(heap, number);
   HeapPool its = process == NULL || process->threads == 0 ? NULL : forkPool(process, pool);
   HeapObject place;
 

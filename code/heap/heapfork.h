@@ -1,12 +1,12 @@
 /* heapfork.h -- a child of fork begins with the objects of its parent
  *
- * When the child was made is said by its header: after all that the forking thread had told before, and not later than
- * the child looked at the clock.  What other threads of the parent did in between may have happened before or after:
- * the child has what lived at the earlier time, and what it does afterwards decides about the rest.
+ * The child's header block gives two times: the fork happened after all earlier events of the forking thread, and not
+ * later than the child's first look at the clock.  Other threads' events in between may have happened before or after
+ * the fork: the child gets what lived at the earlier time, and its own later events decide about the rest.
  *
- * What may be wrong all the same is bounded (HeapDoubt): a call of another thread may not have been done.
+ * The remaining error is bounded (`doubt`): a call of another thread may have been unfinished.
  *
- * The tables of parent and child are shared until one of the two changes them.
+ * Parent and child share their tables until one of the two changes them.
  *
  * Design: design/view.md .heap.fork      Tests: test/emit/fork.t
  */
@@ -15,63 +15,40 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "heap/headertimes.h"
 #include "heap/heapreorder.h"
 #include "log/log.h"
-
-/* A fork of which a header tells. */
-typedef struct HeapForkStruct {
-  uint64_t before, after; /* ns: the child is made in between */
-  Index parent, child;    /* processes of the log */
-  uint32_t thread;        /* the one that forked */
-  Bool forgotten;         /* the child was waited for, and given up */
-} HeapForkStruct, *HeapFork;
-
-/* Those that are still to come, in the order of `before`, from `next` on. */
-typedef struct HeapForksStruct {
-  Count looked;      /* processes of the log whose headers have been looked at */
-  Index next;
-  Count count, capacity;
-  HeapFork fork;     /* owned */
-  uint64_t time;     /* `before` of the next; UINT64_MAX: none */
-  Count forgotten;   /* of them */
-  Count unlooked;    /* so many were done since it was looked at what those hold that are waited for */
-} HeapForksStruct, *HeapForks;
 
 struct HeapStruct;
 struct HeapProcessStruct;
 
-/* HeapForkParent -- the process of the log whose child by fork this one is, or NULL */
-extern LogProcess HeapForkParent(Log log, LogProcess child);
-
-/* HeapForkLate -- was it made past the library, so that it is only known when it came to its first event? */
+/* HeapForkLate -- was the child made by a system call past the library?  Then only the time of its first event is
+ * known. */
 extern Bool HeapForkLate(LogProcess child);
 
-/* HeapForksLook -- look for processes that the log did not have before.  ResMEMORY.
- * HeapForksFree -- forget all */
-extern Res HeapForksLook(struct HeapStruct *heap);
-extern void HeapForksFree(HeapForks forks);
+/* HeapForkDo -- a process forks: its child begins with the parent's objects, pools and threads */
+extern void HeapForkDo(struct HeapStruct *heap, HeaderTime fork);
 
-/* HeapForksDo -- do those that come before `time` */
-extern void HeapForksDo(struct HeapStruct *heap, uint64_t time);
-
-/* HeapForkMet -- the process's first event has come; was it given up before that? */
+/* HeapForkMet -- the process's first event has come: count it as forgotten if it was given up before that */
 extern void HeapForkMet(struct HeapStruct *heap, struct HeapProcessStruct *process);
 
-/* HeapForkTell -- tell the client of each object that a process begins with, as of allocations of `thread` */
+/* HeapForkTell -- call the client's `alloc` for each object that a process begins with, as if `thread` had allocated
+ * it */
 extern void HeapForkTell(struct HeapStruct *heap, struct HeapProcessStruct *process, HeapThread thread);
 
-/* HeapForkSee -- an event of a process that has just forked: if another thread's, the child may have seen what it does,
- * or not */
+/* HeapForkSee -- an event of a process that has just forked: if it is another thread's, it may have happened before or
+ * after the fork */
 extern void HeapForkSee(struct HeapStruct *heap, struct HeapProcessStruct *parent, HeapInput input);
 
-/* HeapForkCome -- an event takes away what is not there: did its process inherit that perhaps?  Then it is there now.
- * HeapForkGone -- an event brings something to where an object lives: was that gone perhaps when the process was
- * forked?  Then it is now. */
+/* HeapForkCome -- an event frees or resizes an object that is not there.  If the process may have inherited it, it is
+ * there afterwards.
+ * HeapForkGone -- an event brings an object to an address where another lives.  If that may have been gone when the
+ * process was forked, it is gone afterwards. */
 extern Bool HeapForkCome(HeapReorder order, HeapInput input);
 extern Bool HeapForkGone(HeapReorder order, HeapInput input);
 
-/* HeapForkDoubts -- may it be found out later that the process has inherited more, or that its newest child has?
- * HeapForkHad -- that has been found out: from now on the object is there, unless something else is.  ResMEMORY. */
+/* HeapForkDoubts -- can later events show that the process, or its newest child, has inherited more?
+ * HeapForkHad -- later events have shown it: add the object, unless another is at its address.  ResMEMORY. */
 extern Bool HeapForkDoubts(struct HeapStruct *heap, Index process);
 extern Res HeapForkHad(struct HeapStruct *heap, Index process, uint64_t pool, const HeapObjectStruct *object);
 

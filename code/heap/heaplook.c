@@ -4,18 +4,17 @@
  */
 #include "heap/heaplook.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "heap/heap.h"
 #include "heap/heapdata.h"
-#include "heap/heapstate.h"
+#include "heap/heapstatedump.h"
 
 typedef void (*lookHook)(void *data, HeapPool pool, HeapThread thread, HeapObject object);
 typedef void (*lookPendingHook)(void *data, HeapInput input, Bool begun, HeapObject object);
 
-/* lookHidden -- is it there only because others inherit of it? */
+/* lookHidden -- is the process kept only because others inherit its objects? */
 static Bool lookHidden(Heap heap, Index number)
 {
   return heap->of != NULL && OfProcessBefore(heap->of, number);
@@ -23,17 +22,18 @@ static Bool lookHidden(Heap heap, Index number)
 
 static HeapProcess lookProcess(Heap heap, Index number)
 {
-  return number < heap->count && heap->process[number] != NULL && heap->process[number]->met && !lookHidden(heap, number)
-           ? heap->process[number] : NULL;
+  HeapProcess process = HeapProcessAt(heap, number);
+
+  return process != NULL && process->met && !lookHidden(heap, number) ? process : NULL;
 }
 
-/* lookPast -- what is known of one that has ended; NULL: it has not, or no event of it has come */
-static HeapPast lookPast(Heap heap, Index number)
+/* lookPast -- the record of a process that has ended; NULL: it has not, or it had no event */
+static HeapSeen lookPast(Heap heap, Index number)
 {
-  return number < heap->count && !lookHidden(heap, number) ? heap->past[number] : NULL;
+  return number < heap->count && !lookHidden(heap, number) ? heap->place[number].past : NULL;
 }
 
-/* lookLives -- a process whose objects are to be seen; NULL: there are none */
+/* lookLives -- the process, if its objects are shown; else NULL */
 static HeapProcess lookLives(Heap heap, Index number)
 {
   HeapProcess process = lookProcess(heap, number);
@@ -41,54 +41,57 @@ static HeapProcess lookLives(Heap heap, Index number)
   return process != NULL && process->ended && heap->living > 0 ? NULL : process;
 }
 
-/* lookCompare -- by the numbers of pools or threads, with which both begin */
 static int lookCompare(const void *a, const void *b)
 {
-  Index x = **(const Index *const *)a, y = **(const Index *const *)b;
+  Index x = (*(const HeapPool *)a)->number, y = (*(const HeapPool *)b)->number;
 
   return x < y ? -1 : x > y;
 }
 
-_Static_assert(offsetof(HeapPoolStruct, number) == 0 && offsetof(HeapThreadStruct, number) == 0, "for lookCompare");
-
-Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index number)
+Res HeapPoolsByNumber(HeapPool **poolsReturn, Count *countReturn, HeapProcess process)
 {
-  HeapProcess process = lookLives(heap, number);
-  HeapPool *pools, pool;
-  Count live = 0;
+  HeapPool pool;
+  Count count = 0;
   Index i;
 
   /* They are counted: `pools` is how many there ever were, as the bytes say that the heap was restored from. */
   if (process != NULL)
     HeapEACHPOOL(process, i, pool)
-      ++live;
-  pools = malloc((live + 1) * sizeof *pools);
-  if (pools == NULL)
+      ++count;
+  *poolsReturn = malloc((count + 1) * sizeof **poolsReturn);
+  if (*poolsReturn == NULL)
     return ResMEMORY;
   *countReturn = 0;
   if (process != NULL)
     HeapEACHPOOL(process, i, pool)
-      pools[(*countReturn)++] = pool;
-  qsort(pools, *countReturn, sizeof *pools, lookCompare);
-  *poolsReturn = pools;
+      (*poolsReturn)[(*countReturn)++] = pool;
+  qsort(*poolsReturn, count, sizeof **poolsReturn, lookCompare);
+  return ResOK;
+}
+
+Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index number)
+{
+  return HeapPoolsByNumber(poolsReturn, countReturn, lookLives(heap, number));
+}
+
+Res HeapThreadsByNumber(HeapThread **threadsReturn, Count *countReturn, HeapProcess process)
+{
+  HeapThread thread;
+  Index i;
+
+  *countReturn = process == NULL ? 0 : process->threads;
+  *threadsReturn = calloc(*countReturn + 1, sizeof **threadsReturn);
+  if (*threadsReturn == NULL)
+    return ResMEMORY;
+  if (process != NULL)
+    HeapEACHTHREAD(process, i, thread)
+      (*threadsReturn)[thread->number] = thread;
   return ResOK;
 }
 
 Res HeapLookThreads(HeapThread **threadsReturn, Count *countReturn, Heap heap, Index number)
 {
-  HeapProcess process = lookProcess(heap, number);
-  HeapThread *threads = malloc(((process == NULL ? 0 : process->threads) + 1) * sizeof *threads), thread;
-  Index i;
-
-  if (threads == NULL)
-    return ResMEMORY;
-  *countReturn = 0;
-  if (process != NULL)
-    HeapEACHTHREAD(process, i, thread)
-      threads[(*countReturn)++] = thread;
-  qsort(threads, *countReturn, sizeof *threads, lookCompare);
-  *threadsReturn = threads;
-  return ResOK;
+  return HeapThreadsByNumber(threadsReturn, countReturn, lookProcess(heap, number));
 }
 
 Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap heap, Index number)
@@ -99,47 +102,16 @@ Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap heap, Inde
   return HeapTableSort(arenasReturn, countReturn, process == NULL ? &none : &process->arenas);
 }
 
-void HeapLookTally(HeapTally tallyReturn, Heap heap, Index number)
+Bool HeapLook(HeapSeen seenReturn, Heap heap, Index number)
 {
   HeapProcess process = lookProcess(heap, number);
-  HeapPast past = lookPast(heap, number);
+  HeapSeen seen = process != NULL ? &process->seen : lookPast(heap, number);
 
-  *tallyReturn = process != NULL ? process->order.tally : past != NULL ? past->tally : (HeapTallyStruct){0};
-}
-
-void HeapLookSum(HeapSum sumReturn, Heap heap, Index number)
-{
-  HeapProcess process = lookProcess(heap, number);
-  HeapPast past = lookPast(heap, number);
-
-  *sumReturn = process != NULL ? process->order.sum : past != NULL ? past->sum : (HeapSumStruct){0};
-}
-
-Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number)
-{
-  HeapProcess process = lookProcess(heap, number);
-  HeapPast seen = process != NULL ? &process->seen : lookPast(heap, number);
-
+  *seenReturn = (HeapSeenStruct){0};
   if (seen == NULL || !HeapSeenTypes(seen, LogProcessAt(heap->log, number)->registry->count))
     return FALSE;
-  *threadsReturn = process != NULL ? process->threads - process->inherited : seen->threads;
-  *countsReturn = seen->counts;
+  *seenReturn = process != NULL ? HeapProcessSeen(process) : *seen;
   return TRUE;
-}
-
-Bool HeapLeader(Heap heap, Index number)
-{
-  HeapProcess process = lookProcess(heap, number);
-  HeapPast seen = process != NULL ? &process->seen : lookPast(heap, number);
-
-  return seen != NULL && seen->leader;
-}
-
-uint64_t HeapDoubt(Heap heap, Index number)
-{
-  HeapProcess process = lookProcess(heap, number);
-
-  return process != NULL ? process->order.doubt : 0;
 }
 
 Bool HeapEnded(Heap heap, Index number)
@@ -152,21 +124,25 @@ Count HeapLiving(Heap heap)
   return heap->living;
 }
 
-void HeapTallySum(HeapTally tallyReturn, Heap heap)
+Index HeapKept(Heap heap, Index ending)
 {
-  HeapTallyStruct tally;
-  Index i;
+  HeapProcess process = HeapProcessAt(heap, ending);
+
+  return process != NULL && heap->kept != 0 && heap->place[heap->kept - 1].process->last > process->last ? heap->kept - 1
+         : ending;
+}
+
+void HeapTallySum(HeapTally tallyReturn, Heap heap, LogProcess only)
+{
+  HeapSeenStruct seen;
+  Index i, n;
 
   memset(tallyReturn, 0, sizeof *tallyReturn);
   for (i = 0; i < heap->count; ++i) {
-    HeapLookTally(&tally, heap, i);
-    tallyReturn->repairs += tally.repairs;
-    tallyReturn->overlaps += tally.overlaps;
-    tallyReturn->forgotten += tally.forgotten;
-    tallyReturn->unmatched += tally.unmatched;
-    tallyReturn->early += tally.early;
-    tallyReturn->unfinished += tally.unfinished;
-    tallyReturn->failed += tally.failed;
+    if ((only != NULL && only->number != i) || !HeapLook(&seen, heap, i))
+      continue;
+    for (n = 0; n < HeapTallyNUMBERS; ++n)
+      ((uint64_t *)tallyReturn)[n] += ((uint64_t *)&seen.tally)[n];
   }
 }
 
@@ -177,13 +153,15 @@ Count HeapObjectTypes(Heap heap)
 
 /* What lives, and what is not settled */
 
-/* lookSettled -- the process, with nothing in its queue; NULL: no event of it has come */
+/* lookSettled -- the process, after its queue was applied; NULL: it had no event */
 static HeapProcess lookSettled(Heap heap, Index number)
 {
-  if (number >= heap->count || heap->process[number] == NULL || heap->process[number]->ended)
+  HeapProcess process = HeapProcessAt(heap, number);
+
+  if (process == NULL || process->ended)
     return NULL;
-  HeapDrain(heap);
-  return heap->process[number];
+  HeapCatchUp(heap);
+  return process;
 }
 
 static void lookResizes(HeapThread thread, lookPendingHook hook, void *data)
@@ -201,7 +179,7 @@ static void lookResizes(HeapThread thread, lookPendingHook hook, void *data)
 
 Bool HeapHas(Heap heap, Index number)
 {
-  return lookSettled(heap, number) != NULL && (heap->of == NULL || !OfProcessBefore(heap->of, number));
+  return lookSettled(heap, number) != NULL && !lookHidden(heap, number);
 }
 
 void HeapPending(Heap heap, Index number, lookPendingHook hook, void *data)
@@ -218,7 +196,7 @@ void HeapPending(Heap heap, Index number, lookPendingHook hook, void *data)
     hook(data, &process->order.hold[i - 1].input, FALSE, NULL);
 }
 
-/* lookAway -- the objects that the thread resizes */
+/* lookAway -- the objects that the thread is resizing */
 static void lookAway(HeapThread thread, HeapThread *byNumber, lookHook hook, void *data)
 {
   unsigned busy;
@@ -248,16 +226,14 @@ Res HeapObjects(Heap heap, Index number, lookHook hook, void *data)
   HeapProcess process = lookSettled(heap, number);
   HeapThread thread, *byNumber;
   HeapPool pool;
+  Count threads;
   Index i;
-  Res res = ResOK;
+  Res res = HeapThreadsByNumber(&byNumber, &threads, process);
 
-  if (process == NULL)
-    return ResOK;
-  byNumber = calloc(process->threads + 1, sizeof *byNumber);
-  if (byNumber == NULL)
-    return ResMEMORY;
-  HeapEACHTHREAD(process, i, thread)
-    byNumber[thread->number] = thread;
+  if (process == NULL || res != ResOK) {
+    free(byNumber);
+    return res;
+  }
   for (i = 0; i < HeapBUCKETS; ++i) {
     for (pool = process->pool[i]; pool != NULL && res == ResOK; pool = pool->next)
       res = lookPool(pool, byNumber, hook, data);
@@ -266,6 +242,20 @@ Res HeapObjects(Heap heap, Index number, lookHook hook, void *data)
   }
   free(byNumber);
   return res;
+}
+
+void HeapLiveObjects(Heap heap, Index number, HeapLiveHook hook, void *data)
+{
+  HeapProcess process = HeapProcessAt(heap, number);
+  HeapPool pool;
+  Index i, j;
+
+  if (process == NULL)
+    return;
+  HeapEACHPOOL(process, i, pool)
+    for (j = 0; j < pool->table.capacity; ++j)
+      if (HeapObjectLives(&pool->table.objects[j]))
+        hook(data, number, pool, &pool->table.objects[j]);
 }
 
 Bool HeapStating(Heap heap, Index number)

@@ -1,11 +1,11 @@
 /* heaplook.h -- queries about a heap: arenas, pools, threads and objects, and what is not settled yet
  *
- * The arrays are the caller's to free, what their elements point to is the heap's, and good until its next event.  The
- * objects of a pool are in its table; those that are being resized are not there (HeapObjectLives).
+ * The caller frees the arrays.  Their elements belong to the heap, and are valid until its next event.  The objects of
+ * a pool are in its table; an object that is being resized is not there (HeapObjectLives).
  *
- * Nothing of the heap changes by being looked at, but that what waits in its queue is taken for what is told by hooks.
+ * A query changes nothing in the heap, except that those which call hooks apply the queue first.
  *
- * Design: design/view.md .state, .heap.walk      Tests: test/heap/managerstatetest.c, test/export/extract.t
+ * Design: design/view.md .state, .heap.walk      Tests: test/heap/heapattest.c, test/export/extract.t
  */
 #ifndef HEAP_HEAPLOOK_H
 #define HEAP_HEAPLOOK_H
@@ -14,60 +14,75 @@
 
 #include "heap/heap.h"
 
-/* HeapLookPools -- the pools that live, in the order of their appearance; no event of the process: none.  ResMEMORY.
- * HeapLookThreads -- the threads that were ever seen, those of its parent at first, in the same order
- * HeapLookArenas -- the arenas that live, by age: `client` is the grain */
+/* HeapLookPools -- the live pools of a process in the order of their appearance; none if no event of it has come.
+ * ResMEMORY.
+ * HeapLookThreads -- all threads that it ever had, those of its parent first, in the order of their appearance
+ * HeapLookArenas -- its live arenas by age; `client` is the grain */
 extern Res HeapLookPools(HeapPool **poolsReturn, Count *countReturn, Heap heap, Index process);
 extern Res HeapLookThreads(HeapThread **threadsReturn, Count *countReturn, Heap heap, Index process);
 extern Res HeapLookArenas(HeapObject *arenasReturn, Count *countReturn, Heap heap, Index process);
 
-/* HeapLookTally -- how well the events of a process fitted together; no event of it: all 0 */
-extern void HeapLookTally(HeapTally tallyReturn, Heap heap, Index process);
+/* What has been seen of a process, whether it has ended or not. */
+typedef struct HeapSeenStruct {
+  uint64_t *counts;    /* the heap's; events by the type's place in the registry, */
+  Count types;         /* so many of them; 0 of those behind */
+  Count capacity;      /* places in `counts` */
+  Count threads;       /* of its own */
+  Bool leader;         /* among these the one with the number of the process */
+  Bool told;           /* it had an event on objects, or began a state dump */
+  uint64_t unsentLast; /* ns of the last event that came from the flight recorder, */
+  uint64_t unsentFrom; /* and of the last event on its heap that was sent before that; 0: none */
+  uint64_t on;         /* ns of its last KindsOn; 0: none */
+  uint64_t last;       /* ns of its last event on its heap */
+  uint64_t doubt;      /* objects that it may have more or less: other threads of its parent were at work when it was
+                          forked */
+  HeapTallyStruct tally;
+  HeapSumStruct sum;   /* what lives in it, or lived when it ended */
+} HeapSeenStruct, *HeapSeen;
 
-/* HeapLookSum -- what lives in a process, or lived when it ended, and what lived at its peak; no event of it: all 0 */
-extern void HeapLookSum(HeapSum sumReturn, Heap heap, Index process);
+/* HeapLook -- what has been seen of the log's process `number`; `counts` has a place for each type of its registry,
+ * and is valid until the next event.  FALSE: no event of it has come, or there is no memory; all is 0 then. */
+extern Bool HeapLook(HeapSeen seenReturn, Heap heap, Index number);
 
-/* HeapDoubt -- so many objects more or less it may have: other threads of its parent were at work when it was forked */
-extern uint64_t HeapDoubt(Heap heap, Index process);
-
-/* HeapEnded -- has it ended, so that nothing lives in it?  If no process lives, the last one that did has not, here:
- * what lived in it then is still to be seen. */
+/* HeapEnded -- has the process ended, so that nothing lives in it?  If no process lives, FALSE for the one with the
+ * latest event: its objects can still be looked at. */
 extern Bool HeapEnded(Heap heap, Index process);
 
-/* HeapLiving -- how many recorded programs live, as far as is known */
+/* HeapLiving -- how many recorded programs live, as far as is known
+ * HeapKept -- a process ends (HeapPROCESSEND): the one whose objects can be looked at from then on, if no process
+ * lives */
 extern Count HeapLiving(Heap heap);
+extern Index HeapKept(Heap heap, Index ending);
 
-/* HeapSeen -- what has been seen of the log's process `number`; FALSE: no event of it
- * countsReturn  events by the type's place in the registry; good until HeapDestroy */
-extern Bool HeapSeen(Count *threadsReturn, const uint64_t **countsReturn, Heap heap, Index number);
-
-/* HeapLeader -- has an event of the thread that has its process's number been seen? */
-extern Bool HeapLeader(Heap heap, Index process);
-
-/* HeapTallySum -- of all processes
+/* HeapTallySum -- how well the events of a process fitted together, or, with NULL, of all
  * HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */
-extern void HeapTallySum(HeapTally tallyReturn, Heap heap);
+extern void HeapTallySum(HeapTally tallyReturn, Heap heap, LogProcess only);
 extern Count HeapObjectTypes(Heap heap);
 
-/* HeapHas -- may something live in the process?  So it may in a child of fork before an event of it has come, and not
- * in one that has ended. */
+/* HeapHas -- may something live in the process?  TRUE also for a child of fork of which no event has come; FALSE for a
+ * process that has ended. */
 extern Bool HeapHas(Heap heap, Index process);
 
-/* HeapPending -- tell `hook` of the beginnings of the resizes that have not ended, and of the events that still wait to
- * come true, in no order
- * begun    it is such a beginning
- * object   of which, if that is known; else NULL */
+/* HeapPending -- call `hook` for the beginning of each resize that has not ended, and for each event that is held back,
+ * in no order
+ * begun    `input` is the beginning of a resize
+ * object   the object that is being resized, or NULL if it is unknown */
 extern void HeapPending(Heap heap, Index process,
                         void (*hook)(void *data, HeapInput input, Bool begun, HeapObject object), void *data);
 
-/* HeapObjects -- tell `hook` of each object that lives, pool by pool, the oldest first; those that are being resized
- * are among them, as they were, and are those that HeapPending names.  `thread` is who allocated it.  ResMEMORY. */
+/* HeapObjects -- call `hook` for each live object, pool by pool, the oldest first, and for each object that is being
+ * resized as it was before, which HeapPending names, too.  `thread` allocated it.  ResMEMORY. */
 extern Res HeapObjects(Heap heap, Index process,
                        void (*hook)(void *data, HeapPool pool, HeapThread thread, HeapObject object), void *data);
 
-/* HeapStating -- does the process still tell what it already has (heapstate.h)?
- * HeapGone -- if so, tell `hook` of the addresses of objects that have gone since it began to
- * HeapIsGone -- is this one of them?  Another object may be there now. */
+/* HeapLiveObjects -- call `hook` for each live object in the pools of a process, in no order; also from inside a hook
+ * of the heap: nothing is applied, nothing allocated.  Objects that are being resized are left out. */
+typedef void (*HeapLiveHook)(void *data, Index process, HeapPool pool, HeapObject object);
+extern void HeapLiveObjects(Heap heap, Index process, HeapLiveHook hook, void *data);
+
+/* HeapStating -- is the process in the middle of a state dump (heapstatedump.h)?
+ * HeapGone -- if so, call `hook` for the address of each object that was freed or resized since the dump began
+ * HeapIsGone -- is this one of those addresses?  Another object may be there now. */
 extern Bool HeapStating(Heap heap, Index process);
 extern Bool HeapIsGone(Heap heap, Index process, HeapPool pool, uint64_t addr);
 extern void HeapGone(Heap heap, Index process, void (*hook)(void *data, HeapPool pool, uint64_t addr), void *data);

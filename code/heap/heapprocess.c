@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
+#include "base/grow.h"
 #include "heap/heapdata.h"
 #include "log/processname.h"
 
@@ -45,22 +47,20 @@ void HeapProcessesFree(Heap heap)
   Index i;
 
   for (i = 0; i < heap->count; ++i) {
-    if (heap->process[i] != NULL)
-      processFree(heap->process[i]);
-    if (heap->past[i] != NULL)
-      free(heap->past[i]->counts);
-    free(heap->past[i]);
+    if (heap->place[i].process != NULL)
+      processFree(heap->place[i].process);
+    if (heap->place[i].past != NULL)
+      free(heap->place[i].past->counts);
+    free(heap->place[i].past);
   }
-  free(heap->process);
-  free(heap->past);
-  heap->process = NULL;
-  heap->past = NULL;
-  heap->count = heap->living = 0;
+  free(heap->place);
+  heap->place = NULL;
+  heap->count = heap->capacity = heap->living = 0;
   heap->kept = heap->in = heap->out = 0;
 }
 
-/* processPast -- a process that has ended is there all the same: what was said of it goes on */
-static void processPast(HeapProcess process, HeapPast past)
+/* processPast -- a process that had ended has an event after all: continue its record */
+static void processPast(HeapProcess process, HeapSeen past)
 {
   process->seen = *past;
   process->order.tally = past->tally;
@@ -72,6 +72,7 @@ static HeapProcess processNew(Heap heap, Index number)
 {
   HeapProcess process = calloc(1, sizeof *process);
 
+  AVER(number < LogProcesses(heap->log));
   if (process == NULL || HeapTableInit(&process->arenas) != ResOK) {
     free(process);
     return NULL;
@@ -79,39 +80,24 @@ static HeapProcess processNew(Heap heap, Index number)
   HeapReorderInit(&process->order, number, &heap->client);
   process->heap = heap;
   process->log = LogProcessAt(heap->log, number);
-  if (heap->past[number] != NULL)
-    processPast(process, heap->past[number]);
-  heap->past[number] = NULL;
-  heap->process[number] = process;
+  if (heap->place[number].past != NULL)
+    processPast(process, heap->place[number].past);
+  heap->place[number].past = NULL;
+  heap->place[number].process = process;
   return process;
-}
-
-/* processRoom -- there are so many places for processes; FALSE: no memory */
-static Bool processRoom(Heap heap, Count count)
-{
-  HeapProcess *process = realloc(heap->process, count * sizeof *process);
-  HeapPast *past;
-
-  if (process == NULL)
-    return FALSE;
-  heap->process = process;
-  past = realloc(heap->past, count * sizeof *past);
-  if (past == NULL)
-    return FALSE;
-  heap->past = past;
-  memset(process + heap->count, 0, (count - heap->count) * sizeof *process);
-  memset(past + heap->count, 0, (count - heap->count) * sizeof *past);
-  heap->count = count;
-  return TRUE;
 }
 
 HeapProcess HeapProcessOf(Heap heap, Index number)
 {
-  if (UNLIKELY(number >= heap->count) && !processRoom(heap, number + number / 2 + 8))
-    return NULL;
-  if (UNLIKELY(heap->process[number] == NULL))
+  AVER_CRITICAL(heap->count <= heap->capacity);
+  while (UNLIKELY(number >= heap->count)) {
+    if (!Grow(&heap->place, &heap->capacity, heap->count, sizeof *heap->place))
+      return NULL;
+    heap->place[heap->count++] = (HeapPlaceStruct){NULL, NULL};
+  }
+  if (UNLIKELY(heap->place[number].process == NULL))
     return processNew(heap, number);
-  return heap->process[number];
+  return heap->place[number].process;
 }
 
 /* Types */
@@ -132,19 +118,26 @@ static HeapPlans processPlans(Heap heap, Registry registry, Bool swapped)
   return plans;
 }
 
-Bool HeapSeenTypes(HeapPast seen, Count types)
+Bool HeapSeenTypes(HeapSeen seen, Count types)
 {
-  uint64_t *counts;
-
-  if (types <= seen->types)
-    return TRUE;
-  counts = realloc(seen->counts, types * sizeof *counts);
-  if (counts == NULL)
-    return FALSE;
-  memset(counts + seen->types, 0, (types - seen->types) * sizeof *counts);
-  seen->counts = counts;
-  seen->types = types;
+  while (seen->types < types) {
+    if (!Grow(&seen->counts, &seen->capacity, seen->types, sizeof *seen->counts))
+      return FALSE;
+    seen->counts[seen->types++] = 0;
+  }
   return TRUE;
+}
+
+HeapSeenStruct HeapProcessSeen(HeapProcess process)
+{
+  HeapSeenStruct seen = process->seen;
+
+  seen.threads = process->threads - process->inherited;
+  seen.last = process->ended ? process->last : process->order.now;
+  seen.doubt = process->order.doubt;
+  seen.tally = process->order.tally;
+  seen.sum = process->order.sum;
+  return seen;
 }
 
 Bool HeapProcessRegistry(Heap heap, HeapProcess process, LogProcess log)
@@ -190,7 +183,7 @@ HeapThread HeapThreadNew(HeapProcess process, LogEvent event)
   thread->next = *bucket;
   *bucket = thread;
   if (!process->order.several && process->threads - process->inherited > 1) {
-    HeapDrain(process->heap); /* what is queued was there when there was one thread */
+    HeapCatchUp(process->heap); /* the queued events are of the time when there was one thread */
     process->order.several = TRUE;
   }
   return thread;
@@ -203,12 +196,53 @@ void HeapThreadStart(HeapProcess process, LogEvent event)
 
   if (thread == NULL || thread->serial == event->stream >> 5)
     return;
-  HeapDrain(process->heap);
+  HeapCatchUp(process->heap);
   HeapReorderAbandon(&process->order, thread);
   thread->past = TRUE;
   for (i = 0; i < HeapRECENT; ++i)
     if (process->recent[i].thread == thread)
       process->recent[i].thread = NULL;
+}
+
+/* processCheck -- is what there is of a process as heapdata.h has it?  Where memory ran out it need not be. */
+static Bool processCheck(Heap heap, Index number)
+{
+  HeapProcess process = heap->place[number].process;
+  HeapPool pool;
+  HeapThread thread;
+  Index i;
+
+  if (process == NULL || process->order.res != ResOK)
+    return TRUE;
+  if (heap->place[number].past != NULL || process->heap != heap || process->order.operation.process != number ||
+      process->child > heap->count)
+    return FALSE;
+  for (i = 0; i < HeapBUCKETS; ++i) {
+    for (pool = process->pool[i]; pool != NULL; pool = pool->next)
+      if (HeapPoolBucket(process, pool->addr) != &process->pool[i] || pool->table.objects == NULL)
+        return FALSE;
+    for (thread = process->thread[i]; thread != NULL; thread = thread->next)
+      if (HeapThreadBucket(process, thread->id) != &process->thread[i] || thread->number >= process->threads)
+        return FALSE;
+  }
+  for (pool = process->dead; pool != NULL; pool = pool->next)
+    if (pool->table.objects != NULL)
+      return FALSE;
+  return TRUE;
+}
+
+Bool HeapCheck(Heap heap)
+{
+  HeapProcess kept = heap->kept > 0 ? HeapProcessAt(heap, heap->kept - 1) : NULL;
+  Index i;
+
+  if (heap->in - heap->out > HeapQUEUE || heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) ||
+      (heap->kept > 0 && (kept == NULL || !kept->ended)))
+    return FALSE;
+  for (i = 0; i < heap->count; ++i)
+    if (!processCheck(heap, i))
+      return FALSE;
+  return TRUE;
 }
 
 /* Beginning and end */
@@ -229,13 +263,14 @@ void HeapProcessSettle(HeapProcess process)
   HeapThread thread;
   Index i;
 
-  HeapDrain(process->heap);
+  HeapCatchUp(process->heap);
   HeapReorderSettle(&process->order);
   HeapEACHTHREAD(process, i, thread)
     HeapReorderAbandon(&process->order, thread);
+  AVER_CRITICAL(HeapReorderCheck(&process->order));
 }
 
-/* processTell -- tell of all objects of a process together */
+/* processTell -- report all objects of a process in one operation */
 static void processTell(Heap heap, HeapProcess process, HeapOperationKind kind, HeapThread thread, uint64_t time)
 {
   HeapOperationStruct operation = {.kind = kind, .process = process->order.operation.process, .thread = thread,
@@ -252,42 +287,41 @@ static void processTell(Heap heap, HeapProcess process, HeapOperationKind kind, 
 void HeapProcessDrop(Heap heap, HeapProcess process)
 {
   Index number = process->order.operation.process;
-  HeapPast past = process->met ? malloc(sizeof *past) : NULL;
+  HeapSeen past = process->met ? malloc(sizeof *past) : NULL;
 
+  AVER(HeapProcessAt(heap, number) == process);
   if (process->met && past == NULL) {
     heap->res = ResMEMORY;
   } else if (process->met) {
-    *past = process->seen;
-    past->threads = process->threads - process->inherited;
-    past->last = process->last;
-    past->tally = process->order.tally;
-    past->sum = process->order.sum;
+    *past = HeapProcessSeen(process);
     process->seen.counts = NULL;
   }
-  heap->past[number] = past;
-  heap->process[number] = NULL;
+  heap->place[number].past = past;
+  heap->place[number].process = NULL;
   if (heap->kept == number + 1)
     heap->kept = 0;
   processFree(process);
 }
 
-/* processKeep -- of those that have ended the one with the latest event stays, in case nobody lives on.  It is told
- * last of others' ends where a parent's is noticed first. */
+/* processKeep -- keep the objects of the ended process with the latest event, in case no other lives on.  If a
+ * parent's end is noticed first, this end is reported last. */
 static void processKeep(Heap heap, HeapProcess process)
 {
   Index number = process->order.operation.process;
 
-  if (heap->kept != 0 && heap->process[heap->kept - 1]->last > process->last) {
+  AVER(process->ended);
+  if (heap->kept != 0 && heap->place[heap->kept - 1].process->last > process->last) {
     HeapProcessDrop(heap, process);
     return;
   }
   if (heap->kept != 0)
-    HeapProcessDrop(heap, heap->process[heap->kept - 1]);
+    HeapProcessDrop(heap, heap->place[heap->kept - 1].process);
   heap->kept = number + 1;
 }
 
 void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time)
 {
+  AVER(!process->ended);
   HeapProcessSettle(process);
   process->last = process->order.now;
   if (process->order.res != ResOK)
@@ -306,48 +340,33 @@ void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time)
   processKeep(heap, process);
 }
 
-/* processIs -- may the process be the one that has this number in the system that `reporter` belongs to? */
-static Bool processIs(HeapProcess process, LogProcess reporter, uint32_t pid)
-{
-  return process != NULL && !process->ended && processRecorded(process) && process->log->header.pid == pid &&
-         strcmp(process->log->header.boot, reporter->header.boot) == 0;
-}
-
 void HeapProcessPid(Heap heap, LogProcess reporter, uint32_t pid, const char *program, Size length, uint64_t time)
 {
   Index i;
 
   for (i = 0; i < heap->count; ++i) {
-    HeapProcess process = heap->process[i];
-    if (processIs(process, reporter, pid) && (program == NULL || !HeaderRuns(&process->log->header, program, length)) &&
+    HeapProcess process = heap->place[i].process;
+    if (process != NULL && !process->ended && processRecorded(process) && process->log != reporter &&
+        process->log->header.pid == pid && strcmp(process->log->header.boot, reporter->header.boot) == 0 &&
+        (program == NULL || !HeaderRuns(&process->log->header, program, length)) &&
         LogProcessNewest(heap->log, i) <= time)
       HeapProcessEnd(heap, process, time);
   }
 }
 
-void HeapProcessesGone(Heap heap, uint64_t time)
+void HeapUntil(Heap heap, uint64_t time)
 {
-  uint64_t gone;
-  Index i;
+  HeaderTime one;
 
-  if (GoneLook(&heap->gone, heap->log) != ResOK)
+  if (HeaderTimesLook(&heap->times, heap->log) != ResOK)
     heap->res = ResMEMORY;
-  while (GoneNext(&i, &gone, &heap->gone, time)) {
-    HeapProcess process = i < heap->count ? heap->process[i] : NULL;
-    if (process != NULL && !process->ended && processRecorded(process))
-      HeapProcessEnd(heap, process, gone);
+  while ((one = HeaderTimesNext(&heap->times, time)) != NULL) {
+    HeapProcess process = HeapProcessAt(heap, one->process);
+    if (one->fork)
+      HeapForkDo(heap, one);
+    else if (process != NULL && !process->ended && processRecorded(process))
+      HeapProcessEnd(heap, process, one->due - 1);
   }
-}
-
-/* processBefore -- those that had its number before have ended, if nothing more comes of them */
-static void processBefore(Heap heap, HeapProcess process, uint64_t time)
-{
-  Index i;
-
-  for (i = 0; i < heap->count; ++i)
-    if (heap->process[i] != process && processIs(heap->process[i], process->log, process->log->header.pid) &&
-        LogProcessNewest(heap->log, i) <= time)
-      HeapProcessEnd(heap, heap->process[i], time);
 }
 
 void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t time)
@@ -355,19 +374,19 @@ void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t
   Bool begins = process->order.sum.objects > 0;
 
   if (processRecorded(process) && !process->met)
-    processBefore(heap, process, time);
+    HeapProcessPid(heap, process->log, process->log->header.pid, NULL, 0, time);
   if (HeapShows(heap, process)) {
     ++heap->living;
     if (process->ended)
       heap->kept = 0;
     else if (heap->kept != 0)
-      HeapProcessDrop(heap, heap->process[heap->kept - 1]);
+      HeapProcessDrop(heap, heap->place[heap->kept - 1].process);
   }
   if (!process->met)
     HeapForkMet(heap, process);
   process->met = TRUE;
   if (begins) {
-    HeapDrain(heap); /* what came before is told before */
+    HeapCatchUp(heap); /* what came before is told before */
     processTell(heap, process, HeapPROCESSBEGIN, thread, time);
   }
   process->ended = FALSE;

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The usual event costs one look-up.  What is not true yet goes to `hold`; each change on an address with held events,
- * by an arrival or by what one held event does, is an occasion to try those again, oldest first, and no others.
+ * The usual event costs one look-up.  An event that cannot be true yet goes to `hold`.  Whenever an event changes
+ * something at an address with held events, those are tried again, oldest first, and no others.
  */
 #include "heap/heapreorder.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/aver.h"
 #include "heap/heapfork.h"
-#include "heap/heapstate.h"
+#include "heap/heapstatedump.h"
 
 #define reorderNOW UINT64_MAX
 
@@ -21,12 +21,6 @@ void HeapReorderInit(HeapReorder order, Index process, HeapClient client)
   memset(order, 0, sizeof *order);
   order->operation.process = process;
   order->client = *client;
-}
-
-/* reorderHeldOn -- are events held back that may be on this address? */
-static inline Bool reorderHeldOn(HeapReorder order, uint64_t addr)
-{
-  return UNLIKELY(order->held > 0) && order->bucket[heapOrderBucket(addr)].first != 0;
 }
 
 /* Holding back */
@@ -53,7 +47,7 @@ static Bool reorderFirst(HeapReorder order, Index place)
   return TRUE;
 }
 
-/* reorderPlace -- a place for one more event; there is one */
+/* reorderPlace -- a free place for a held event; the caller knows that there is one */
 static Index reorderPlace(HeapReorder order)
 {
   Index place = order->unused;
@@ -70,6 +64,7 @@ Index HeapReorderHeld(HeapReorder order, HeapInput input)
   Index place = reorderPlace(order), i = heapOrderBucket(HeapActPlace(input));
   HeapHold hold = reorderAt(order, place);
 
+  AVER(input->pool != NULL && input->thread != NULL && input->kind <= HeapInLIVE);
   *hold = (HeapHoldStruct){.input = *input, .arrival = ++order->arrivals, .older = order->newest,
                            .before = order->bucket[i].last};
   *(hold->older != 0 ? &reorderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
@@ -93,16 +88,16 @@ static void reorderUnhold(HeapReorder order, Index place)
   --order->held;
 }
 
-/* reorderTry -- do the oldest of the bucket's events that can be done; FALSE: none can
- * newest  the arrival that made it possible: what is older has been put behind it, unless it waited for what has been
- *         given up */
+/* reorderTry -- apply the oldest of the bucket's events that can be true now; FALSE: none can
+ * newest  the arrival that made it possible: an older event counts as a repair, unless it waited for one that was given
+ *         up */
 static Bool reorderTry(HeapReorder order, Index bucket, uint64_t newest)
 {
   Index place;
 
   for (place = order->bucket[bucket].first; place != 0; place = reorderAt(order, place)->after) {
     HeapInputStruct input = reorderAt(order, place)->input;
-    Bool orphan = HeapActOrphan(&input); /* which waited for nothing but its begin to be given up */
+    Bool orphan = HeapActOrphan(&input); /* that event waited only for its begin to be given up */
     if (reorderFirst(order, place) && HeapActTry(order, &input)) {
       order->tally.repairs += reorderAt(order, place)->arrival < newest && !orphan;
       reorderUnhold(order, place);
@@ -112,7 +107,8 @@ static Bool reorderTry(HeapReorder order, Index bucket, uint64_t newest)
   return FALSE;
 }
 
-/* reorderDirty -- of the buckets in which something may have come true the one that holds the oldest; HeapBuckets: none */
+/* reorderDirty -- of the buckets with a change since they were tried last, the one with the oldest held event;
+ * HeapBuckets: none */
 static Index reorderDirty(HeapReorder order)
 {
   Index i, found = HeapBuckets;
@@ -133,8 +129,8 @@ static Index reorderDirty(HeapReorder order)
   return found;
 }
 
-/* reorderRetry -- do what of the held can be done where something has changed, as far as can be in the order in which it
- * came in: a thread may have done much since
+/* reorderRetry -- do what of the held can be done where something has changed, as far as can be in the order in which
+ * it came in: a thread may have done much since
  * newest  the arrival that has changed it; reorderNOW: one that was not held; 0: what has been given up */
 static void reorderRetry(HeapReorder order, uint64_t newest)
 {
@@ -161,8 +157,8 @@ static Index reorderNext(HeapReorder order)
   return 0;
 }
 
-/* reorderMoved -- has another thread than the event's done something on its address that may have come after `next`, though
- * it was told before?  What its own thread did before it cannot have come after it. */
+/* reorderMoved -- has another thread changed the event's address, perhaps after `next` though its event was read
+ * before?  What the event's own thread did before it cannot have come after it. */
 static Bool reorderMoved(HeapReorder order, HeapInput input, HeapInput next)
 {
   HeapMove move = &order->move[heapOrderMove(HeapActPlace(input))];
@@ -189,11 +185,11 @@ static void reorderBeside(HeapReorder order, Index come, Index go)
     HeapActGo(order, &goes, &object);
   }
   order->operation.beside = FALSE;
-  HeapReorderChanged(order, HeapActPlace(&comes)); /* the next of this thread on it is now its first */
+  HeapReorderChanged(order, HeapActPlace(&comes)); /* the next event of this thread on this address is now its first */
   ++order->tally.repairs;
 }
 
-/* reorderPresumeBring -- an object is brought to an address where another lives: that one has gone unseen */
+/* reorderPresumeBring -- the event brings an object to an address where another lives: presume that one's free */
 static void reorderPresumeBring(HeapReorder order, HeapInput input)
 {
   HeapObject place;
@@ -211,7 +207,8 @@ static void reorderPresumeBring(HeapReorder order, HeapInput input)
     NOTREACHED;
 }
 
-/* reorderGiveUp -- something is missing in the log: the event, which is not held, will not come true as it stands */
+/* reorderGiveUp -- an event is missing in the log, so this one, which is not held any more, stays inconsistent:
+ * presume what makes it consistent */
 static void reorderGiveUp(HeapReorder order, HeapInput input)
 {
   if (HeapActBrings(input)) {
@@ -227,8 +224,8 @@ static void reorderGiveUp(HeapReorder order, HeapInput input)
 /* reorderExpire -- the oldest held event will not come true as it stands
  *
  * If its thread then takes away what it brings, that may have been before another thread brought what lives there now;
- * if it takes away what nobody brought, and then brings something, before another thread took what lived there: that was
- * what is brought here. Else something is missing in the log. */
+ * if it takes away what nobody brought, and then brings something, before another thread took what lived there: that
+ * was what is brought here. Else something is missing in the log. */
 static void reorderExpire(HeapReorder order)
 {
   HeapInputStruct input = reorderAt(order, order->oldest)->input;
@@ -247,7 +244,7 @@ static void reorderExpire(HeapReorder order)
   reorderRetry(order, arrival);
 }
 
-/* reorderHold -- the event cannot be true yet; `tried`: for certain */
+/* reorderHold -- hold the event back; `tried`: it was found inconsistent, else it is tried later */
 static void reorderHold(HeapReorder order, HeapInput input, Bool tried)
 {
   Index place;
@@ -264,6 +261,7 @@ void HeapReorderSettle(HeapReorder order)
 {
   while (order->held > 0)
     reorderExpire(order);
+  AVER(order->oldest == 0 && order->newest == 0);
 }
 
 void HeapReorderFinish(HeapReorder order)
@@ -275,7 +273,7 @@ void HeapReorderFinish(HeapReorder order)
   order->stating = order->windowed = FALSE;
 }
 
-/* reorderCannot -- the event cannot be true now: later perhaps, if there is another thread whose event it waits for */
+/* reorderCannot -- the event is inconsistent now: hold it back if another thread's event may make it consistent */
 static void reorderCannot(HeapReorder order, HeapInput input)
 {
   if (UNLIKELY(order->windowed) && (HeapActBrings(input) ? HeapForkGone(order, input) : HeapForkCome(order, input)) &&
@@ -287,7 +285,7 @@ static void reorderCannot(HeapReorder order, HeapInput input)
     reorderGiveUp(order, input);
 }
 
-/* reorderTold -- the process tells of an object that it already has */
+/* reorderTold -- a state dump lists an object */
 static void reorderTold(HeapReorder order, HeapInput input)
 {
   if (!HeapStateLive(order, input))
@@ -305,7 +303,7 @@ void HeapReorderUntil(HeapReorder order, uint64_t time)
     reorderExpire(order);
 }
 
-/* reorderRoom -- make sure of a place for one more resize of the thread: what is held back may need them all */
+/* reorderRoom -- keep a place free for one more resize of the thread: held events may need all others */
 static void reorderRoom(HeapReorder order, HeapThread thread)
 {
   while (UNLIKELY(thread->busy == (1u << HeapResizePLACES) - 1 && order->held > 0))
@@ -333,9 +331,10 @@ void HeapReorderEvent(HeapReorder order, HeapInput input)
     else
       HeapActMatch(order, input);
     if (UNLIKELY(order->held > 0))
-      reorderRetry(order, 0); /* what comes true because another resize has been given up is not put behind this event */
+      reorderRetry(order, 0); /* events that are applied because another resize was given up do not count as repairs by
+                                 this event */
   }
-  if (reorderHeldOn(order, HeapActPlace(input)))
+  if (UNLIKELY(order->held > 0) && order->bucket[heapOrderBucket(HeapActPlace(input))].first != 0)
     reorderHold(order, input, FALSE);
   else if (UNLIKELY(!HeapActTry(order, input)))
     reorderCannot(order, input);
@@ -349,6 +348,7 @@ void HeapReorderDestroy(HeapReorder order, HeapPool pool, HeapThread thread, uin
   HeapObject objects;
   Count i, n;
 
+  AVER(pool != NULL && thread != NULL);
   if (time > order->now)
     order->now = time;
   HeapReorderSettle(order);
@@ -364,24 +364,40 @@ void HeapReorderDestroy(HeapReorder order, HeapPool pool, HeapThread thread, uin
   HeapTableFinish(&pool->table);
 }
 
+/* reorderListCheck -- so many events as the list of a bucket has, if it is as it should be; else more than may be
+ * held */
+static Count reorderListCheck(HeapReorder order, Index bucket)
+{
+  Index place, last = 0;
+  Count n = 0;
+
+  for (place = order->bucket[bucket].first; place != 0; place = reorderAt(order, place)->after) {
+    HeapHold hold = reorderAt(order, place);
+    if (hold->before != last || heapOrderBucket(HeapActPlace(&hold->input)) != bucket || ++n > order->held ||
+        (last != 0 && hold->arrival <= reorderAt(order, last)->arrival))
+      return HeapBoundEVENTS + 1;
+    last = place;
+  }
+  return last == order->bucket[bucket].last ? n : HeapBoundEVENTS + 1;
+}
+
 Bool HeapReorderCheck(HeapReorder order)
 {
   Count all = 0, buckets = 0;
-  Index i, place;
+  Index i, place, last = 0;
 
-  AVER(order->held <= HeapBoundEVENTS && order->held <= order->used);
+  if (order->held > HeapBoundEVENTS || order->held > order->used)
+    return FALSE;
   for (place = order->oldest; place != 0; place = reorderAt(order, place)->newer) {
-    AVER(reorderAt(order, place)->newer != 0 || place == order->newest);
-    ++all;
+    HeapHold hold = reorderAt(order, place);
+    if (hold->older != last || ++all > order->held || (last != 0 && hold->arrival <= reorderAt(order, last)->arrival))
+      return FALSE;
+    last = place;
   }
-  for (i = 0; i < HeapBuckets; ++i)
-    for (place = order->bucket[i].first; place != 0; place = reorderAt(order, place)->after) {
-      AVER(heapOrderBucket(HeapActPlace(&reorderAt(order, place)->input)) == i);
-      AVER(reorderAt(order, place)->after != 0 || place == order->bucket[i].last);
-      ++buckets;
-    }
-  AVER(all == order->held && buckets == order->held);
-  for (i = 0; i < ARRAY_LENGTH(order->dirty); ++i)
-    AVER(order->dirty[i] == 0);
-  return TRUE;
+  for (i = 0; i < HeapBuckets; ++i) {
+    buckets += reorderListCheck(order, i);
+    if ((order->dirty[i / 64] >> i % 64 & 1) != 0)
+      return FALSE;
+  }
+  return last == order->newest && all == order->held && buckets == order->held;
 }

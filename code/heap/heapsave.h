@@ -1,12 +1,12 @@
 /* heapsave.h -- the whole state of a heap as bytes, and back
  *
- * Whole: what lives, and what is held back, in the middle of a resize, or being told.  A heap that was restored does
- * with all further events exactly what the one that was saved would have done.
+ * The bytes have live objects, held events, open resizes and state dumps: a restored heap does with all further events
+ * exactly what the saved one would have done.
  *
- * The bytes are good for the same log only, and for a program whose heap remembers the same.  They may come out of a file:
- * whatever they say, a heap is made of them that can be looked at and gone on with, or none.
+ * The bytes belong to one log and to one HeapSaveVERSION.  They may come from a file that somebody made: HeapRestore
+ * makes a sound heap of any bytes, or none.
  *
- * Design: design/view.md .state.save      Tests: test/heap/managerstatetest.c
+ * Design: design/view.md .state.save      Tests: test/heap/heapattest.c
  */
 #ifndef HEAP_HEAPSAVE_H
 #define HEAP_HEAPSAVE_H
@@ -16,16 +16,19 @@
 #include "heap/heap.h"
 #include "heap/heapbytes.h"
 
-/* HeapSave -- append the state, which stays as it is, to `to`; the caller frees to->bytes.  ResMEMORY.  About 20 ns and
- * 11 bytes for each object that lives. */
+enum { HeapSaveVERSION = 5 }; /* changes whenever a heap has other members, or applies events in another way */
+
+/* HeapSave -- append the state to `to`; the caller frees to->bytes.  ResMEMORY.  About 20 ns and 11 bytes for each live
+ * object. */
 extern Res HeapSave(HeapBytes to, Heap heap);
 
-/* HeapRestore -- the heap is as it was when it was saved; its client is told nothing, and pointers into what it was
- * before are no good.  Pools that were destroyed are forgotten unless something still refers to them.
+/* HeapRestore -- make the heap what it was when it was saved.  No hook is called; pointers into the heap become
+ * invalid. Destroyed pools are restored only if something refers to them.
  *
- * from     where HeapSave began; nothing is behind what it wrote
- * clients  no object's `client` is more
- * returns  ResMEMORY, ResFORMAT: no such bytes; nothing lives then.  About 20 ns for each object.
+ * from     `next` is where HeapSave began; nothing follows what it wrote
+ * clients  the largest `client` that an object may have
+ * returns  ResMEMORY; ResFORMAT: the bytes have another version, or are unsound.  The heap is empty then.  About 20 ns
+ *          for each object.
  */
 extern Res HeapRestore(Heap heap, HeapBytes from, Count clients);
 

@@ -79,6 +79,7 @@ void HeapTableFinish(HeapTable table)
 
 Res HeapTableShare(HeapTable table, HeapTable other)
 {
+  AVER(other->objects != NULL);
   if (other->shares == NULL) {
     other->shares = malloc(sizeof *other->shares);
     if (other->shares == NULL) {
@@ -97,6 +98,7 @@ Res HeapTableOwn(HeapTable table)
   HeapTableStruct own;
   Res res;
 
+  AVER(table->count <= table->limit);
   if (table->shares == NULL)
     return ResOK;
   if (*table->shares > 1) {
@@ -165,6 +167,7 @@ Res HeapTableSort(HeapObject *objectsReturn, Count *countReturn, HeapTable table
   HeapObject objects = malloc((table->count + 1) * sizeof *objects);
   Index i, n = 0;
 
+  AVER_CRITICAL(table->objects == NULL || HeapTableCheck(table));
   if (objects == NULL)
     return ResMEMORY;
   for (i = 0; i < table->capacity; ++i) {
@@ -177,18 +180,17 @@ Res HeapTableSort(HeapObject *objectsReturn, Count *countReturn, HeapTable table
   return ResOK;
 }
 
-Bool HeapTableCheck(HeapTable table)
+Bool HeapTableCheck(const HeapTableStruct *table)
 {
   Index i, n = 0;
 
-  AVER(WordIsPowerOf2(table->capacity));
-  AVER(table->count <= table->limit && table->limit < table->capacity);
+  if (!WordIsPowerOf2(table->capacity) || table->shift != 64u - (unsigned)__builtin_ctzll(table->capacity) ||
+      table->count > table->limit || table->limit >= table->capacity || (table->shares != NULL && *table->shares == 0))
+    return FALSE;
   for (i = 0; i < table->capacity; ++i) {
-    if (table->objects[i].addr != 0) {
-      AVER(HeapTableSeek(table, table->objects[i].addr) == &table->objects[i]);
-      ++n;
-    }
+    if (table->objects[i].addr != 0 && HeapTableSeek(table, table->objects[i].addr) != &table->objects[i])
+      return FALSE;
+    n += table->objects[i].addr != 0;
   }
-  AVER(n == table->count);
-  return TRUE;
+  return n == table->count;
 }

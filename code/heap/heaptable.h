@@ -4,7 +4,9 @@
  * is as quick as a fresh one.  An object moves when others come and go: a pointer to one is good until the next change.
  *
  * Always true (HeapTableCheck):
- *   capacity is a power of two;  count < capacity * 5 / 8;  the object at an empty place has address 0
+ *   capacity is a power of two, and `shift` belongs to it;  count <= limit < capacity
+ *   the object at an empty place has address 0; so many others as `count` says are there, each where a search finds it
+ *   shares, if it is there, is not 0
  *
  * Design: design/view.md .heap.table      Tests: test/heap/heaptest.c
  */
@@ -20,11 +22,11 @@ typedef struct HeapObjectStruct {
   uint64_t size : 55;  /* bytes asked for; what is more is cut to HeapSizeMAX */
   uint64_t align : 6;  /* log2 of the alignment asked for; 0 if none was */
   uint64_t away : 1;   /* nothing lives there for the moment: it is being resized */
-  uint64_t told : 1;   /* heapstate.h */
+  uint64_t told : 1;   /* heapstatedump.h */
   uint64_t stale : 1;  /* the same */
-  uint64_t time;       /* ns; when it was had (not changed by a resize) */
+  uint64_t time;       /* ns of its allocation; a resize does not change it */
   uint32_t thread;     /* number of the thread that allocated it */
-  uint32_t client;     /* whatever the hook's owner keeps with it; 0 at first */
+  uint32_t client;     /* the client's; 0 at first */
 } HeapObjectStruct, *HeapObject;
 
 #define HeapSizeMAX (((uint64_t)1 << 55) - 1)
@@ -34,13 +36,13 @@ _Static_assert(sizeof(HeapObjectStruct) == 32, "two objects to a cache line");
 typedef struct HeapTableStruct {
   HeapObject objects;
   Count capacity;
-  Count count;    /* places taken */
-  Count limit;    /* and may be, before it grows */
+  Count count;    /* objects */
+  Count limit;    /* the most objects before it grows */
   unsigned shift; /* 64 - log2(capacity) */
   Count *shares;  /* how many tables share these objects; NULL: none but this, which may then change them */
 } HeapTableStruct, *HeapTable;
 
-/* HeapTableInit -- an empty table; ResMEMORY.  HeapTableFinish gives its memory back. */
+/* HeapTableInit -- an empty table; ResMEMORY.  HeapTableFinish frees its memory; a table of zeros has none. */
 extern Res HeapTableInit(HeapTable table);
 extern void HeapTableFinish(HeapTable table);
 
@@ -53,12 +55,12 @@ extern Res HeapTableShare(HeapTable tableReturn, HeapTable other);
 extern Res HeapTableOwn(HeapTable table);
 
 /* heapTableHome -- where the search for `addr` begins */
-static inline Index heapTableHome(HeapTable table, uint64_t addr)
+static inline Index heapTableHome(const HeapTableStruct *table, uint64_t addr)
 {
   return (Index)((addr * 0x9e3779b97f4a7c15ull) >> table->shift);
 }
 
-/* HeapTableTouch -- have the processor fetch what HeapTableSeek(addr) will read */
+/* HeapTableTouch -- let the processor fetch what HeapTableSeek(addr) will read */
 static inline void HeapTableTouch(HeapTable table, uint64_t addr)
 {
   HeapObject home = &table->objects[heapTableHome(table, addr)];
@@ -69,7 +71,7 @@ static inline void HeapTableTouch(HeapTable table, uint64_t addr)
 
 /* HeapTableSeek -- the place of the object at `addr`; if there is none, its address is 0, and HeapTableInsert may
  * take it. About 1.3 probes in small tables, 2 in large ones. */
-static inline HeapObject HeapTableSeek(HeapTable table, uint64_t addr)
+static inline HeapObject HeapTableSeek(const HeapTableStruct *table, uint64_t addr)
 {
   Index i, mask = table->capacity - 1;
 
@@ -108,12 +110,23 @@ static inline HeapObject HeapTableInsert(HeapTable table, HeapObject place, uint
   return place;
 }
 
-/* HeapTableDelete -- take `object`, which HeapTableFind found, out of the table */
+/* HeapTablePut -- the place of `addr`, which is not 0, in a table from which nothing is away.  If it is new, all else
+ * there is 0.  NULL: no memory. */
+static inline HeapObject HeapTablePut(HeapTable table, uint64_t addr)
+{
+  HeapObject place = HeapTableSeek(table, addr);
+
+  if (place->addr != addr && (place = HeapTableInsert(table, place, addr)) != NULL)
+    *place = (HeapObjectStruct){.addr = addr};
+  return place;
+}
+
+/* HeapTableDelete -- remove `object`, which HeapTableSeek found */
 extern void HeapTableDelete(HeapTable table, HeapObject object);
 
 /* HeapTableSort -- the objects that live, by age, in an array of *countReturn that the caller frees.  ResMEMORY. */
 extern Res HeapTableSort(HeapObject *objectsReturn, Count *countReturn, HeapTable table);
 
-extern Bool HeapTableCheck(HeapTable table);
+extern Bool HeapTableCheck(const HeapTableStruct *table);
 
 #endif /* HEAP_HEAPTABLE_H */

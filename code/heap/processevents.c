@@ -6,65 +6,48 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "heap/heapfork.h"
+#include "heap/headertimes.h"
+#include "heap/heaptable.h"
 #include "log/processname.h"
 #include "request/typecache.h"
 
 struct OfProcessStruct {
   Log log;
   const char *word;
-  Bool followed;
-  Bool *before;    /* owned; by the number of each process: is it an ancestor; NULL: of none, or nobody knows */
+  Bool *before;    /* owned; by number: is the process an ancestor of a chosen one?  NULL: none is, or it is not known
+                      */
   Count processes; /* so many are known of */
-  uint32_t *pid;   /* owned; numbers of those that are meant, sorted; NULL: the log is followed, and more may come */
-  Count pids;
+  HeapTableStruct pids; /* numbers plus one of the chosen processes, */
+  Count looked;    /* of so many processes of the log */
 };
 
-/* ofIs -- is that a recorded process, and meant? */
-static Bool ofIs(OfProcess of, LogProcess process)
+/* ofProcessIs -- is this a recorded process, and chosen? */
+static Bool ofProcessIs(OfProcess of, LogProcess process)
 {
   return process->header.role[0] == '\0' && LogProcessIs(of->log, process, of->word);
 }
 
-/* ofMeans -- is a recorded process meant that has this number?  As the log is now. */
-static Bool ofMeans(OfProcess of, uint64_t pid)
+/* ofProcessPids -- find the chosen processes in the log as it is now; FALSE: no memory */
+static Bool ofProcessPids(OfProcess of)
 {
   Index i;
 
-  for (i = 0; i < LogProcesses(of->log); ++i) {
-    LogProcess process = LogProcessAt(of->log, i);
-    if (process->header.pid == pid && ofIs(of, process))
-      return TRUE;
-  }
-  return FALSE;
-}
-
-static int ofCompare(const void *a, const void *b)
-{
-  uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-  return (one > other) - (one < other);
-}
-
-/* ofPids -- the numbers of those that are meant.  FALSE: no memory */
-static Bool ofPids(OfProcess of)
-{
-  Index i;
-
-  of->pid = malloc((LogProcesses(of->log) + 1) * sizeof *of->pid);
-  if (of->pid == NULL)
+  if (of->pids.objects != NULL && of->looked == LogProcesses(of->log))
+    return TRUE;
+  HeapTableFinish(&of->pids);
+  if (HeapTableInit(&of->pids) != ResOK)
     return FALSE;
   for (i = 0; i < LogProcesses(of->log); ++i)
-    if (ofIs(of, LogProcessAt(of->log, i)))
-      of->pid[of->pids++] = LogProcessAt(of->log, i)->header.pid;
-  qsort(of->pid, of->pids, sizeof *of->pid, ofCompare);
+    if (ofProcessIs(of, LogProcessAt(of->log, i)) &&
+        HeapTablePut(&of->pids, (uint64_t)LogProcessAt(of->log, i)->header.pid + 1) == NULL)
+      return FALSE;
+  of->looked = i;
   return TRUE;
 }
 
-/* ofBefore -- whom do those that are meant have their first objects from?  FALSE: no memory */
-static Bool ofBefore(OfProcess of)
+/* ofProcessBefore -- find the ancestors from which chosen processes inherited objects; FALSE: no memory */
+static Bool ofProcessBefore(OfProcess of)
 {
   Index i;
 
@@ -74,9 +57,9 @@ static Bool ofBefore(OfProcess of)
     return FALSE;
   for (i = 0; i < of->processes; ++i) {
     LogProcess process = LogProcessAt(of->log, i);
-    if (!ofIs(of, process))
+    if (!ofProcessIs(of, process))
       continue;
-    while ((process = HeapForkParent(of->log, process)) != NULL && !LogProcessIs(of->log, process, of->word) &&
+    while ((process = HeaderTimesParent(of->log, process)) != NULL && !LogProcessIs(of->log, process, of->word) &&
            !of->before[process->number])
       of->before[process->number] = TRUE;
   }
@@ -86,34 +69,32 @@ static Bool ofBefore(OfProcess of)
 Res OfProcessMake(OfProcess *ofReturn, Log log, const char *word, Bool followed, char *error, Size size)
 {
   OfProcess of = calloc(1, sizeof *of);
+  Res res = ResMEMORY;
 
-  if (of == NULL) {
-    (void)snprintf(error, size, "no memory");
-    return ResMEMORY;
+  if (of != NULL) {
+    of->log = log;
+    of->word = word;
+    res = ofProcessPids(of) && (followed || ofProcessBefore(of)) ? ResOK : ResMEMORY;
   }
-  of->log = log;
-  of->word = word;
-  of->followed = followed;
-  if (!followed && (!ofPids(of) || !ofBefore(of))) {
+  if (res != ResOK) {
     (void)snprintf(error, size, "no memory");
-    OfProcessFree(of);
-    return ResMEMORY;
-  }
-  if (!followed && of->pids == 0) {
+  } else if (!followed && of->pids.count == 0) {
     LogProcessNone(log, word, error, size);
-    OfProcessFree(of);
-    return ResPARAM;
+    res = ResPARAM;
   }
-  *ofReturn = of;
-  return ResOK;
+  if (res == ResOK)
+    *ofReturn = of;
+  else
+    OfProcessFree(of);
+  return res;
 }
 
 void OfProcessFree(OfProcess of)
 {
-  if (of != NULL) {
-    free(of->before);
-    free(of->pid);
-  }
+  if (of == NULL)
+    return;
+  free(of->before);
+  HeapTableFinish(&of->pids);
   free(of);
 }
 
@@ -137,13 +118,9 @@ Bool OfProcessBefore(OfProcess of, Index number)
 Bool OfProcessAccepts(OfProcess of, LogEvent event)
 {
   uint64_t pid;
-  uint32_t key;
 
   if (event->process->header.role[0] == '\0')
     return TRUE;
   pid = LogEventWord(event, (Index)TypeCacheParam(event->type, "pid", "UW"));
-  key = (uint32_t)pid;
-  if (of->pid == NULL)
-    return ofMeans(of, pid);
-  return key == pid && bsearch(&key, of->pid, of->pids, sizeof *of->pid, ofCompare) != NULL;
+  return pid <= UINT32_MAX && ofProcessPids(of) && HeapTableSeek(&of->pids, pid + 1)->addr != 0;
 }

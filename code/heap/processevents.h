@@ -1,7 +1,6 @@
-/* processevents.h -- which events are about a process: its own, and the collector's
+/* processevents.h -- the events of the processes that the option --process chooses, by name or number
  *
- * What the option --process of tools chooses, by name or number.  Several processes may be called so.  The collector's
- * events are of a process if their parameter `pid` has its number.
+ * Several processes may have the name.  The collector's events whose parameter `pid` is the number of one belong to it.
  *
  * Design: design/view.md .called      Tests: test/export/process.t
  */
@@ -14,21 +13,21 @@
 
 typedef struct OfProcessStruct *OfProcess;
 
-/* OfProcessMake -- choose by a word.  ResPARAM: no process of the log is meant, as `error` tells, unless more may
- * come, because the log is followed; ResMEMORY. */
+/* OfProcessMake -- choose processes by a word.  ResPARAM: no process of the log matches, as `error` says; not if the
+ * log is followed, because processes may come later.  ResMEMORY. */
 extern Res OfProcessMake(OfProcess *ofReturn, Log log, const char *word, Bool followed, char *error, Size size);
 extern void OfProcessFree(OfProcess of);
 
-/* OfProcessChooses -- can events of this type be chosen?  As LogRequest's `choose`.
- * OfProcessAccepts -- is this one of such a type? */
+/* OfProcessChooses -- can events of this type be chosen?  For a request's `choose`.
+ * OfProcessAccepts -- is this event, of such a type, chosen? */
 extern Bool OfProcessChooses(OfProcess of, LogProcess process, EventType type);
 extern Bool OfProcessAccepts(OfProcess of, LogEvent event);
 
-/* OfProcessMeans -- is the process one of them? */
+/* OfProcessMeans -- is the process chosen? */
 extern Bool OfProcessMeans(OfProcess of, LogProcess process);
 
-/* OfProcessBefore -- is none of them the process with this number in the log, but one whose objects they have inherited,
- * by fork? */
+/* OfProcessBefore -- is the log's process with this number not chosen itself, but an ancestor from which a chosen one
+ * inherited objects by fork? */
 extern Bool OfProcessBefore(OfProcess of, Index number);
 
 #endif /* HEAP_PROCESSEVENTS_H */

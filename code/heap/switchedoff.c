@@ -1,4 +1,4 @@
-/* switchedoff.c -- tells where a log has no events of objects, because their kinds were switched off
+/* switchedoff.c -- for which times a log lacks events of objects, because their kinds were switched off
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,21 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/jsondocument.h"
 #include "heap/heapdata.h"
 
-/* offHeap -- does the type tell of objects, or of a pool in which they live? */
+/* offHeap -- is the type about objects or, with `pools`, about pools? */
 static Bool offHeap(EventType type, Bool pools)
 {
-  HeapPlanStruct plan;
+  HeapDoes does = HeapTypeDoes(type);
 
-  return HeapPlanMake(&plan, type, FALSE) &&
-         ((plan.does >= HeapDoesALLOC && plan.does <= HeapDoesLIVE) ||
-          (pools && (plan.does == HeapDoesPOOLCREATE || plan.does == HeapDoesPOOLDESTROY)));
+  return (does >= HeapDoesALLOC && does <= HeapDoesLIVE) ||
+         (pools && (does == HeapDoesPOOLCREATE || does == HeapDoesPOOLDESTROY));
 }
 
-/* offKinds -- the kinds that tell of objects; with `seen`, those of the heap's of which there were events */
-static uint32_t offKinds(LogProcess process, HeapPast seen)
+/* offKinds -- the kinds that have types about objects; with `seen`, those that have types about objects or pools of
+ * which an event was read */
+static uint32_t offKinds(LogProcess process, HeapSeen seen)
 {
   Registry registry = process->registry;
   uint32_t kinds = 0;
@@ -34,8 +33,8 @@ static uint32_t offKinds(LogProcess process, HeapPast seen)
   return kinds;
 }
 
-/* offFirst -- were kinds that tell of objects off when the process began to be recorded?  Of a log that it opened later
- * nobody expects what was before. */
+/* offFirst -- were kinds of objects off when the recording of the process began?  Not if the process opened the log
+ * later: such a log need not have earlier events. */
 static Bool offFirst(LogProcess process)
 {
   const HeaderStruct *header = &process->header;
@@ -43,16 +42,13 @@ static Bool offFirst(LogProcess process)
   return header->sent.ticks != 0 && header->begun == 0 && (~header->sent.first & offKinds(process, NULL)) != 0;
 }
 
-/* offOn -- does the type tell which kinds are on again, and for how long they were off? */
+/* offOn -- is this the type KindsOn, which says which kinds are on again and for how long they were off? */
 static Bool offOn(EventType type)
 {
-  HeapPlanStruct plan;
-
-  return HeapPlanMake(&plan, type, FALSE) && plan.does == HeapDoesKINDSON && type->params == 2 &&
-         type->letter[0] == 'U' && type->letter[1] == 'D';
+  return HeapTypeDoes(type) == HeapDoesKINDSON && type->params == 2 && type->letter[0] == 'U' && type->letter[1] == 'D';
 }
 
-/* offTells -- would the process tell that, each time? */
+/* offTells -- does the process's registry have KindsOn?  Then the process emits it each time. */
 static Bool offTells(LogProcess process)
 {
   Registry registry = process->registry;
@@ -63,7 +59,7 @@ static Bool offTells(LogProcess process)
   return i < registry->count;
 }
 
-/* offSeconds -- for how long kinds that tell of objects were off, as the event says; 0: none was */
+/* offSeconds -- how many seconds kinds of objects were off according to a KindsOn event; 0: none was off */
 static double offSeconds(LogEvent event)
 {
   double seconds = (LogEventWord(event, 0) & offKinds(event->process, NULL)) != 0 ? LogEventDouble(event, 1) : 0;
@@ -80,7 +76,7 @@ static void offAdd(Heap heap, uint64_t since, uint64_t time)
   heap->off.until = time;
 }
 
-/* HeapOffBegins -- the process tells of its heap for the first time: were kinds off until now? */
+/* HeapOffBegins -- the process's first event about its heap: were kinds off until now? */
 Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time)
 {
   Index number = process->order.operation.process;
@@ -93,17 +89,18 @@ Bool HeapOffBegins(Heap heap, HeapProcess process, uint64_t time)
   return off;
 }
 
-/* HeapOffUnsent -- a kind was off, and the flight recorder had the event: what the process told last before was sent */
+/* HeapOffUnsent -- an event comes from the flight recorder, so its kind was off; the last event before it was sent */
 void HeapOffUnsent(Heap heap, HeapProcess process, uint64_t time)
 {
-  HeapDrain(heap);
+  HeapCatchUp(heap);
   if (process->order.now > process->seen.unsentLast)
     process->seen.unsentFrom = process->order.now;
   if (time > process->seen.unsentLast)
     process->seen.unsentLast = time;
 }
 
-/* HeapOffOn -- a process tells which kinds are on again, and how long they were off; not longer than it is recorded */
+/* HeapOffOn -- a KindsOn event: kinds are on again.  The time for which they were off begins when the recording of the
+ * process began, or later. */
 void HeapOffOn(Heap heap, HeapProcess process, LogEvent event)
 {
   double ns = offOn(event->type) ? offSeconds(event) * 1e9 : 0;
@@ -116,9 +113,9 @@ void HeapOffOn(Heap heap, HeapProcess process, LogEvent event)
            event->time);
 }
 
-/* HeapOffState -- a process tells what it has, and is of a version that says nothing of kinds: were they off before?  So it
- * is where it has told of objects already, and did not open the log just now.  Since when is not told: not longer than
- * since the last that it told of its heap. */
+/* HeapOffState -- a state dump begins.  A process without KindsOn makes one when kinds are switched on, so kinds were
+ * off before if there were events of objects already and the process did not open the log just now.  They were off at
+ * most since the last event about its heap. */
 void HeapOffState(Heap heap, HeapProcess process, uint64_t time)
 {
   HeapReorder order = &process->order;
@@ -140,15 +137,15 @@ void HeapOffPart(Heap heap, const LogRequestStruct *request)
   heap->counted = request->count != UINT64_MAX;
 }
 
-/* offLast -- were kinds off at last that tell of the heap, and of which there were events before? */
-static Bool offLast(LogProcess process, HeapPast seen)
+/* offLast -- at the end of the process, were kinds of the heap off of which there had been events? */
+static Bool offLast(LogProcess process, HeapSeen seen)
 {
   return process->header.sent.ticks != 0 && (~process->header.sent.now & offKinds(process, seen)) != 0;
 }
 
-/* offStopped -- when the process found no block, and stopped its recording for that, if kinds are still off; threads that
- * had begun to emit then may have finished later.  UINT64_MAX: it has not, or they were on again. */
-static uint64_t offStopped(Heap heap, LogProcess process, HeapPast seen)
+/* offStopped -- the time at which the process stopped its recording because no block was free; threads that had begun
+ * an event may have committed it later.  UINT64_MAX: it did not stop, or its kinds were switched on again. */
+static uint64_t offStopped(Heap heap, LogProcess process, HeapSeen seen)
 {
   const HeaderStruct *header = &process->header;
   uint64_t time = header->stopped < header->sent.ticks ? 0 : LogTime(heap->log, process->number, header->stopped);
@@ -156,27 +153,19 @@ static uint64_t offStopped(Heap heap, LogProcess process, HeapPast seen)
   return time > seen->on ? time : UINT64_MAX;
 }
 
-/* What comes later.  Of a process: it has ended; it lives; kinds may be off, which is to be found out, and is so if
- * nothing comes; they are. */
+/* Looking ahead of the position.  The state of a process there: it has ended; it lives and its kinds are on; its kinds
+ * may be off, and are if no event follows; its kinds are off. */
 enum { offENDED, offLIVES, offMAY, offIS };
 
 #define offFINE 16e9 /* of a position, a second */
 
 typedef struct offAheadStruct {
   Heap heap;
-  double from; /* where it begins, as LogPositionStruct says `fine` */
-  Bool states; /* whoever tells what it has, or that kinds were off, is looked for; else the next that a process tells of
-                  its heap */
-  Count left;  /* processes of which that is to be found out */
+  double from; /* the position from which it looks, in the unit of `fine` of LogPositionStruct */
+  Bool states; /* first pass: looks for state dumps and KindsOn; second: for the next event about the heap of each
+                  process that is offMAY */
+  Count left;  /* processes that are offMAY */
 } offAheadStruct, *OffAhead;
-
-/* offState -- does a process that tells so tell what it has? */
-static Bool offState(EventType type)
-{
-  HeapPlanStruct plan;
-
-  return HeapPlanMake(&plan, type, FALSE) && plan.does == HeapDoesSTATEBEGIN;
-}
 
 static Bool offAheadChoose(void *data, LogProcess process, EventType type)
 {
@@ -185,15 +174,16 @@ static Bool offAheadChoose(void *data, LogProcess process, EventType type)
 
   if (ahead->states && is != offENDED && offTells(process))
     return offOn(type);
-  return is == (ahead->states ? offLIVES : offMAY) && (offState(type) || (!ahead->states && offHeap(type, TRUE)));
+  return is == (ahead->states ? offLIVES : offMAY) &&
+         (HeapTypeDoes(type) == HeapDoesSTATEBEGIN || (!ahead->states && offHeap(type, TRUE)));
 }
 
-/* offAheadEvent -- kinds are off if the process tells later that they were then; of one that never does, if what comes
- * next is that it tells what it has, and not at once */
+/* offAheadEvent -- kinds are off at the position if a later KindsOn says so.  For a process without KindsOn they are
+ * off if its next event about the heap begins a state dump and does not follow at once. */
 static Bool offAheadEvent(LogRequest request, LogEvent event)
 {
   OffAhead ahead = request->data;
-  HeapProcess process = ahead->heap->process[event->process->number];
+  HeapProcess process = ahead->heap->place[event->process->number].process;
   uint8_t *is = &ahead->heap->ahead[event->process->number];
 
   if (LogEventUnsent(event))
@@ -204,12 +194,13 @@ static Bool offAheadEvent(LogRequest request, LogEvent event)
     *is = offIS;
   if (ahead->states || *is != offMAY)
     return FALSE;
-  *is = offState(event->type) && !offTells(event->process) && event->time >= process->order.now + HeapOffMIN ? offIS
-                                                                                                              : offLIVES;
+  *is = HeapTypeDoes(event->type) == HeapDoesSTATEBEGIN && !offTells(event->process) &&
+                event->time >= process->order.now + HeapOffMIN ? offIS : offLIVES;
   return --ahead->left == 0;
 }
 
-/* offAheadIs -- the same of a process that lives: who had stopped itself before `from` was off then */
+/* offAheadIs -- the state of a process that lives, as its headers say it: offIS if it stopped its recording before
+ * `from` */
 static uint8_t offAheadIs(Heap heap, HeapProcess process, double from)
 {
   LogSummaryStruct summary;
@@ -220,7 +211,7 @@ static uint8_t offAheadIs(Heap heap, HeapProcess process, double from)
   return (double)offStopped(heap, process->log, &process->seen) - (double)summary.first < from / 16 ? offIS : offMAY;
 }
 
-/* offAheadInit -- what is known without looking */
+/* offAheadInit -- the states as far as they are known without reading on */
 static Res offAheadInit(Heap heap, double from)
 {
   Index i;
@@ -230,7 +221,7 @@ static Res offAheadInit(Heap heap, double from)
     return ResMEMORY;
   heap->aheads = heap->count;
   for (i = 0; i < heap->count; ++i) {
-    HeapProcess process = heap->process[i];
+    HeapProcess process = heap->place[i].process;
     if (process != NULL && process->met && !process->ended && HeapShows(heap, process))
       heap->ahead[i] = offAheadIs(heap, process, from);
   }
@@ -244,7 +235,7 @@ Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
   Index i;
   Res res;
 
-  HeapDrain(heap);
+  HeapCatchUp(heap);
   if (!heap->earlier || heap->counted || heap->ahead != NULL)
     return ResOK;
   request.start = position;
@@ -260,41 +251,37 @@ Res HeapOffAhead(Heap heap, const LogPositionStruct *position)
   return res != ResOK || ahead.left == 0 ? res : LogRead(heap->log, &request);
 }
 
-/* What is known of it */
+/* The results */
 
-/* offEnd -- has the process sent nothing since kinds were switched off for the last time?  *fromReturn: since when */
+/* offEnd -- are kinds off at the end of the process, or of the part that is read?  *fromReturn: since when at most */
 static Bool offEnd(uint64_t *fromReturn, Heap heap, Index number)
 {
-  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
-  HeapPast past = number < heap->count ? heap->past[number] : NULL;
-  HeapPast seen = process != NULL && process->met ? &process->seen : past;
+  HeapSeenStruct seen;
   uint8_t is = number < heap->aheads ? heap->ahead[number] : heap->earlier ? offLIVES : offENDED;
   uint64_t stopped;
 
-  if (seen == NULL || is == offLIVES || (is == offENDED && !offLast(LogProcessAt(heap->log, number), seen)))
+  if (!HeapLook(&seen, heap, number) || is == offLIVES ||
+      (is == offENDED && !offLast(LogProcessAt(heap->log, number), &seen)))
     return FALSE;
-  *fromReturn = seen == past ? past->last : process->ended ? process->last : process->order.now;
-  if (*fromReturn <= seen->unsentLast)
-    *fromReturn = seen->unsentFrom;
-  stopped = offStopped(heap, LogProcessAt(heap->log, number), seen);
+  *fromReturn = seen.last > seen.unsentLast ? seen.last : seen.unsentFrom;
+  stopped = offStopped(heap, LogProcessAt(heap->log, number), &seen);
   if (stopped < *fromReturn)
     *fromReturn = stopped;
   return TRUE;
 }
 
-/* offNever -- has it not told of objects, and did it begin with their kinds off?  Where nobody tells of objects they may not
- * have been wanted, unless it is that nothing at all was switched on. */
+/* offNever -- did the process begin with the kinds of objects off, and emit no event about objects?  If no process has
+ * such events, the user may not have wanted them (-k), and only a process with all kinds off counts. */
 static Bool offNever(Heap heap, Index number)
 {
-  HeapProcess process = number < heap->count ? heap->process[number] : NULL;
-  HeapPast seen = process != NULL ? &process->seen : number < heap->count ? heap->past[number] : NULL;
   LogProcess log = LogProcessAt(heap->log, number);
+  HeapSeenStruct seen;
 
   return (heap->objectTypes > 0 || (log->header.sent.first | log->header.sent.now) == 0) && !heap->later &&
-         (seen == NULL || !seen->told) && offFirst(log);
+         (!HeapLook(&seen, heap, number) || !seen.told) && offFirst(log);
 }
 
-/* offShown -- is the process one of those that are asked for? */
+/* offShown -- did the user ask for this process? */
 static Bool offShown(Heap heap, LogProcess process, LogProcess only)
 {
   return process->header.role[0] == '\0' && (only == NULL || process == only) &&

@@ -1,6 +1,6 @@
-/* libpawlog.c -- libpawlog: what is opaque to those who include pawlog.h, and what they may leave out
+/* libpawlog.c -- libpawlog: access to what is opaque in pawlog.h, and defaults for what its callers may leave out
  *
- * Requests and positions are those of the reader (request/service.c, request/position.c).
+ * Requests and positions are those of the reader (request/requestservice.c, request/eventposition.c).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -195,11 +195,6 @@ unsigned PawProcessWord(PawProcess process)
 
 /* Types */
 
-static Bool pawNamed(const char *name, Size length, const char *wanted)
-{
-  return strlen(wanted) == length && memcmp(wanted, name, length) == 0;
-}
-
 static const char *pawCopy(char *to, size_t size, const char *name, Size length)
 {
   if (size == 0)
@@ -213,9 +208,7 @@ static const char *pawCopy(char *to, size_t size, const char *name, Size length)
 
 size_t PawTypes(PawProcess process)
 {
-  Registry registry = process->registry;
-
-  return registry == NULL ? 0 : registry->count;
+  return process->registry->count;
 }
 
 PawType PawTypeAt(PawProcess process, size_t i)
@@ -245,7 +238,7 @@ unsigned PawTypeKind(PawType type)
 
 int PawTypeIs(PawType type, const char *name)
 {
-  return pawNamed(type->name, type->nameLength, name) != FALSE;
+  return strlen(name) == type->nameLength && memcmp(name, type->name, type->nameLength) == 0;
 }
 
 unsigned PawTypeFields(PawType type)
@@ -255,12 +248,9 @@ unsigned PawTypeFields(PawType type)
 
 int PawTypeField(PawType type, const char *name)
 {
-  Index i;
+  Index i = DescribeParam(type, name, strlen(name));
 
-  for (i = 0; i < type->params; ++i)
-    if (pawNamed(type->param[i], type->paramLength[i], name))
-      return (int)i;
-  return -1;
+  return i < type->params ? (int)i : -1;
 }
 
 char PawTypeLetter(PawType type, unsigned field)
@@ -275,7 +265,6 @@ const char *PawTypeName(PawType type, char *name, size_t size)
 
 const char *PawTypeFieldName(PawType type, unsigned field, char *name, size_t size)
 {
-
   return field < type->params ? pawCopy(name, size, type->param[field], type->paramLength[field])
                               : pawCopy(name, size, "", 0);
 }

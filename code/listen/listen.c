@@ -20,14 +20,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/say.h"
-#include "collect/regionfiles.h"
+#include "collect/regionmaker.h"
 #include "listen/listenlink.h"
 #include "log/log.h"
 #include "plinth/address.h"
 #include "plinth/clock.h"
 #include "plinth/link.h"
-#include "plinth/plinth.h"
+#include "plinth/rawsyscall.h"
 #include "plinth/socket.h"
 
 enum {
@@ -40,8 +41,8 @@ enum {
 
 /* ---- The socket ---- */
 
-/* The socket at which a listener waits.  The file of a UNIX socket has mode 0600 from the moment it exists, takes the place
- * of one that nobody listens at any more, and of nothing else, and is removed at the end if it is still ours. */
+/* The socket at which a listener waits.  The file of a UNIX socket has mode 0600 from the moment it exists, takes the
+ * place of one that nobody listens at any more, and of nothing else, and is removed at the end if it is still ours. */
 typedef struct ListenSocketStruct {
   int fd;                /* -1: not open */
   AddressStruct address;
@@ -78,24 +79,20 @@ static Bool listenStatus(struct stat *statusReturn, ListenSocket its)
   return fstatat(its->folder, listenName(its), statusReturn, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* listenStale -- remove the file of a socket at which nobody listens any more; FALSE: somebody listens, or the file is no
+/* listenStale -- remove the file of a socket at which no process listens any more; FALSE: one does, or the file is no
  * socket */
 static Bool listenStale(ListenSocket its)
 {
   struct sockaddr_un there;
   socklen_t length = listenThere(&there, its);
   struct stat status;
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), result, error;
+  int fd = listenStatus(&status, its) && S_ISSOCK(status.st_mode)
+             ? socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+  Bool stale = fd >= 0 && connect(fd, (struct sockaddr *)&there, length) != 0 && errno == ECONNREFUSED;
 
-  if (fd < 0 || !listenStatus(&status, its) || !S_ISSOCK(status.st_mode)) {
-    if (fd >= 0)
-      (void)close(fd);
-    return FALSE;
-  }
-  result = connect(fd, (struct sockaddr *)&there, length);
-  error = errno;
-  (void)close(fd);
-  return result != 0 && error == ECONNREFUSED && unlinkat(its->folder, listenName(its), 0) == 0;
+  if (fd >= 0)
+    (void)close(fd);
+  return stale && unlinkat(its->folder, listenName(its), 0) == 0;
 }
 
 /* listenLocal -- the same as bind, for a file that only its owner may connect to, from the first moment on */
@@ -108,7 +105,7 @@ static int listenLocal(ListenSocket its)
   mode_t mask;
   int result;
 
-  its->folder = PlaceFolder(&name, its->address.name.local.sun_path);
+  its->folder = FolderOpen(&name, its->address.name.local.sun_path);
   if (its->folder < 0)
     return -1;
   length = listenThere(&there, its);
@@ -159,7 +156,7 @@ static void listenClose(ListenSocket its)
     (void)close(its->folder);
 }
 
-/* ---- Who comes in ---- */
+/* ---- Connections ---- */
 
 static volatile sig_atomic_t listenEnded; /* for the signal handler alone */
 
@@ -206,7 +203,7 @@ static Bool listenWelcome(Receiver receiver, Connection connection)
   return FALSE;
 }
 
-/* listenCrowd -- where too many have not said who they are: the one that is silent longest goes */
+/* listenCrowd -- close the oldest connection without a header block, if there are too many of those */
 static void listenCrowd(Receiver receiver)
 {
   Connection oldest = NULL;
@@ -249,7 +246,7 @@ static void listenAccept(Receiver receiver, ListenSocket its)
   listenCrowd(receiver);
 }
 
-/* listenForget -- connections that are closed, and those that have been strangers for too long */
+/* listenForget -- forget connections that are closed, and close those that have sent no header block for too long */
 static void listenForget(Receiver receiver)
 {
   uint64_t now = SocketNow();
@@ -272,13 +269,14 @@ static void listenForget(Receiver receiver)
   receiver->connections = kept;
 }
 
-/* listenRound -- wait, for so many ms at most, and do what is to be done; FALSE: nothing was */
+/* listenRound -- wait, for so many ms at most, and serve the connections; FALSE: nothing came */
 static Bool listenRound(Receiver receiver, ListenSocket its, struct pollfd *poll, int patience, sigset_t *mask)
 {
   struct timespec time = {patience / 1000, patience % 1000 * 1000000L};
   Count connections = receiver->connections;
   Index i;
 
+  AVER(ReceiverCheck(receiver));
   poll[0] = (struct pollfd){connections < receiver->places ? its->fd : -1, POLLIN, 0};
   for (i = 0; i < connections; ++i) {
     Connection connection = receiver->connection[i];
@@ -308,8 +306,8 @@ static void listenSilent(void *data, const char *line)
   UNUSED(data), UNUSED(line);
 }
 
-/* listenSummary -- one line about a sender, as for a recording: of what has come, though a sender on this machine may have more in
- * memory */
+/* listenSummary -- one line about a sender, as for a recording: of what has come, though a sender on this machine may
+ * have more in memory */
 static void listenSummary(Listen listen, Sender sender)
 {
   LogHooksStruct hooks = {.note = listenSilent, .filed = TRUE};
@@ -331,12 +329,12 @@ static void listenSummary(Listen listen, Sender sender)
 }
 
 /* listenFinish -- everything that has come in is read; then it is over */
-static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *poll, sigset_t *mask)
+static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *poll)
 {
   uint64_t begin = SocketNow();
   Index i;
 
-  while (SocketNow() - begin < listenTail && listenRound(receiver, its, poll, 0, mask))
+  while (SocketNow() - begin < listenTail && listenRound(receiver, its, poll, 0, NULL))
     ;
   listenClose(its);
   for (i = 0; i < receiver->connections; ++i)
@@ -349,22 +347,12 @@ static void listenFinish(Receiver receiver, ListenSocket its, struct pollfd *pol
   }
 }
 
-/* listenDescriptors -- each sender takes two, and is closed before it can write where there are too few */
-static void listenDescriptors(void)
-{
-  struct rlimit limit;
-
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
-/* listenLoop -- until a signal comes, which is let in only while we wait */
+/* listenLoop -- until a signal comes, which is let in only while we wait: what is done then is not interrupted, to the
+ * end */
 static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
 {
   static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action = {.sa_handler = listenEnd}, before[ARRAY_LENGTH(ends)];
+  struct sigaction action = {.sa_handler = listenEnd};
   sigset_t blocked, mask;
   char room[sizeof its->address.name + 16];
   TextStruct text;
@@ -374,21 +362,17 @@ static void listenLoop(Receiver receiver, ListenSocket its, struct pollfd *poll)
   for (i = 0; i < ARRAY_LENGTH(ends); ++i)
     (void)sigaddset(&blocked, ends[i]);
   (void)sigprocmask(SIG_BLOCK, &blocked, &mask);
-  listenEnded = 0;
   for (i = 0; i < ARRAY_LENGTH(ends); ++i)
-    (void)sigaction(ends[i], &action, &before[i]);
+    (void)sigaction(ends[i], &action, NULL);
   TextInit(&text, room, sizeof room);
   AddressWrite(&text, &its->address);
   SayLine(stderr, "%s: listens on %s", receiver->listen->tool->name, TextTerminate(&text));
   while (listenEnded == 0)
     (void)listenRound(receiver, its, poll, listenRoundMAX, &mask);
-  listenFinish(receiver, its, poll, &blocked);
-  for (i = 0; i < ARRAY_LENGTH(ends); ++i)
-    (void)sigaction(ends[i], &before[i], NULL);
-  (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+  listenFinish(receiver, its, poll);
 }
 
-/* listenRemedy -- what can be done against it */
+/* listenRemedy -- what the user can do against the failure */
 static const char *listenRemedy(ListenSocket its, int error)
 {
   if (error != EADDRINUSE)
@@ -406,14 +390,14 @@ int ListenRun(Listen listen)
   const char *reason;
   int status = 0;
 
-  if (ListenResolve(where, sizeof where, listen->where, &reason) != ResOK ||
+  if (ListenResolve(where, sizeof where, listen->where, FALSE, &reason) != ResOK ||
       AddressRead(&its.address, where, &reason) != ResOK)
     return OptionUsage(listen->tool, "%s: %s", listen->where, reason);
   if (listen->senders == 0 || listen->senders > UINT16_MAX)
     return OptionUsage(listen->tool, "the number of senders must be from 1 to %u", UINT16_MAX);
   if (!listenPrefix(&receiver))
     return OptionFail(listen->tool, "%s: %s", listen->output, strerror(errno));
-  listenDescriptors();
+  (void)RawLimitRaise(RLIMIT_NOFILE); /* a sender takes two descriptors, and is refused if there are too few */
   receiver.sender = calloc(listen->senders, sizeof *receiver.sender);
   receiver.connection = calloc(receiver.places, sizeof *receiver.connection);
   poll = calloc(receiver.places + 1, sizeof *poll);
@@ -432,14 +416,6 @@ int ListenRun(Listen listen)
 }
 
 /* ---- The other side: asking a listener something, and finding its address ---- */
-
-/* askPatient -- who does not take or answer anything is waited for so long, and no longer */
-static void askPatient(int fd)
-{
-  struct timeval patience = {.tv_sec = askPatience};
-
-  (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* connect, too */
-}
 
 /* askAnswer -- the number that the listener answers with, all of it within that time */
 static Bool askAnswer(Count *sendersReturn, int fd)
@@ -463,6 +439,7 @@ static Bool askAnswer(Count *sendersReturn, int fd)
 Res ListenAsk(const char *where, const char *request, Count *sendersReturn, const char **reasonReturn)
 {
   char line[LinkMagicSIZE + LinkLineMAX + 1];
+  struct timeval patience = {.tv_sec = askPatience};
   AddressStruct address;
   int fd, length = snprintf(line, sizeof line, "%s%s\n", LinkAskMAGIC, request);
   Res res = AddressRead(&address, where, reasonReturn);
@@ -475,9 +452,9 @@ Res ListenAsk(const char *where, const char *request, Count *sendersReturn, cons
     return ResPARAM;
   }
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd >= 0)
-    askPatient(fd);
-  if (fd < 0 || connect(fd, &address.name.any, address.length) != 0) {
+  /* The limit for sending holds for connect, too. */
+  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0 ||
+      connect(fd, &address.name.any, address.length) != 0) {
     *reasonReturn = errno == EAGAIN ? "it does not answer" : strerrordesc_np(errno);
     res = ResIO;
   } else if (send(fd, line, (Size)length, MSG_NOSIGNAL) != length || !askAnswer(sendersReturn, fd)) {
@@ -508,7 +485,19 @@ static Res askLookUp(Address address, char *where, const char **reasonReturn)
   return ResOK;
 }
 
-Res ListenResolve(char *room, Size size, const char *where, const char **reasonReturn)
+/* askAbsolute -- the address of a UNIX socket with an absolute path; `room` is for that path */
+static Res askAbsolute(Address address, char *room, Size size, const char **reasonReturn)
+{
+  TextStruct text;
+
+  TextInit(&text, room, size);
+  TextString(&text, "unix:");
+  *reasonReturn = "its path is too long";
+  return RawAbsolute(&text, address->name.local.sun_path) == ResOK ? AddressRead(address, room, reasonReturn)
+                                                                   : ResLIMIT;
+}
+
+Res ListenResolve(char *room, Size size, const char *where, Bool absolute, const char **reasonReturn)
 {
   const char *option = strstr(where, ",keep=");
   char name[PlinthPlaceMAX];
@@ -525,6 +514,8 @@ Res ListenResolve(char *room, Size size, const char *where, const char **reasonR
   res = AddressRead(&address, name, reasonReturn);
   if (res == ResUNIMPL)
     res = askLookUp(&address, name, reasonReturn);
+  if (res == ResOK && absolute && AddressIsLocal(&address))
+    res = askAbsolute(&address, name, sizeof name, reasonReturn);
   if (res != ResOK)
     return res;
   TextInit(&text, room, size);

@@ -12,9 +12,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/option.h"
-#include "base/types.h"
+#include "plinth/plinth.h"
 
 enum {
+  ListenPlaceMAX = PlinthPlaceMAX,
   ListenSendersDEFAULT = 256,
   ListenPATIENCE = 5000,  /* ms until a connection must have sent its first header block */
   ListenStrangersMAX = 32 /* connections that have not yet */
@@ -51,8 +52,9 @@ extern Res ListenAsk(const char *where, const char *request, Count *sendersRetur
 /* ListenResolve -- an address with the host's name looked up, for PlinthOpen and ListenRun: once, and it may take time
  *
  * room, size    where the address goes, terminated; `where` as it is if it holds no name
+ * absolute      the path of a UNIX socket is made absolute, for a program that may go to another folder
  * reasonReturn  why it failed, in words that live until the next call
  */
-extern Res ListenResolve(char *room, Size size, const char *where, const char **reasonReturn);
+extern Res ListenResolve(char *room, Size size, const char *where, Bool absolute, const char **reasonReturn);
 
 #endif /* LISTEN_LISTEN_H */

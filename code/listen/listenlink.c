@@ -15,6 +15,7 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
+#include "collect/regionmaker.h"
 #include "format/block.h"
 #include "log/logfile.h"
 #include "plinth/socket.h"
@@ -28,7 +29,8 @@ enum {
 
 /* ---- A sender's file ---- */
 
-/* senderCreate -- a new file, PREFIX.N.paw with the first N from *number on that is free; mode 0600.  ResIO: errno says why. */
+/* senderCreate -- a new file, PREFIX.N.paw with the first N from *number on that is free; mode 0600.  ResIO: errno says
+ * why. */
 static Res senderCreate(Sender sender, const char *prefix, Count *number)
 {
   struct stat status;
@@ -55,7 +57,6 @@ static Res senderCreate(Sender sender, const char *prefix, Count *number)
 static Res senderReopen(Sender sender)
 {
   struct stat status;
-  char again[64];
   int handle, error;
 
   AVER(sender->fd < 0);
@@ -64,9 +65,9 @@ static Res senderReopen(Sender sender)
   if (handle < 0)
     return ResIO;
   error = ESTALE;
-  if (fstat(handle, &status) == 0 && (uint64_t)status.st_dev == sender->device && (uint64_t)status.st_ino == sender->inode) {
-    (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
-    sender->fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fstat(handle, &status) == 0 && (uint64_t)status.st_dev == sender->device &&
+      (uint64_t)status.st_ino == sender->inode) {
+    sender->fd = FileAgain(handle, O_WRONLY | O_APPEND);
     error = errno;
   }
   (void)close(handle);
@@ -131,6 +132,7 @@ static void linkSay(Connection connection, const char *line)
 {
   Size length = strlen(line);
 
+  AVER(connection->outUsed <= sizeof connection->out);
   if (length <= sizeof connection->out - connection->outUsed) {
     memcpy(connection->out + connection->outUsed, line, length);
     connection->outUsed += length;
@@ -199,15 +201,6 @@ static Res linkKnown(Receiver receiver, Connection connection, Sender sender)
   return linkRefuse(connection);
 }
 
-/* linkName -- what the sender is called: the first program that is recorded, not who records it */
-static void linkName(Sender sender, Header header)
-{
-  if (sender->program[0] != '\0' || header->role[0] != '\0')
-    return;
-  sender->pid = header->pid;
-  memcpy(sender->program, header->program, sizeof sender->program);
-}
-
 /* linkNew -- a sender that is new here */
 static Res linkNew(Receiver receiver, Connection connection)
 {
@@ -245,6 +238,7 @@ static Res linkStore(Receiver receiver, Connection connection, const char *messa
 {
   Sender sender = connection->sender;
 
+  AVER(sender != NULL && sender->size <= receiver->listen->limit);
   if (size > receiver->listen->limit - sender->size) {
     ReceiverSay(receiver, connection, "%zu bytes are as many as may be; the rest is refused", receiver->listen->limit);
     return linkRefuse(connection);
@@ -267,7 +261,11 @@ static Res linkHeader(Receiver receiver, Connection connection, const char *mess
   uint32_t crc = Crc32c(0, message, size);
   Res res;
 
-  linkName(sender, header);
+  /* The sender is called after the first program that is recorded, not after who records it. */
+  if (sender->program[0] == '\0' && header->role[0] == '\0') {
+    sender->pid = header->pid;
+    memcpy(sender->program, header->program, sizeof sender->program);
+  }
   if (sender->headerLength == size && sender->headerCrc == crc)
     return ResOK;
   res = linkStore(receiver, connection, message, size);
@@ -282,12 +280,8 @@ static Res linkHeader(Receiver receiver, Connection connection, const char *mess
 static Res linkGreeting(Receiver receiver, Connection connection, const char *message, Size size, Header header)
 {
   Sender sender = linkFind(receiver, connection);
-  Res res;
+  Res res = sender != NULL ? linkKnown(receiver, connection, sender) : linkNew(receiver, connection);
 
-  if (sender != NULL)
-    res = linkKnown(receiver, connection, sender);
-  else
-    res = linkNew(receiver, connection);
   if (res != ResOK)
     return res;
   /* What this sender gave up sending, because another receiver had it. */
@@ -351,7 +345,7 @@ static Res linkSize(Size *sizeReturn, const char *bytes, Size used)
   return res;
 }
 
-/* linkAsked -- not a sender: a request for all of them, from somebody on the same UNIX socket */
+/* linkAsked -- the peer is no sender: it asks us, on a UNIX socket, to pass a request on to all senders */
 static Res linkAsked(Receiver receiver, Connection connection)
 {
   const char *line = connection->buffer + LinkMagicSIZE;
@@ -423,10 +417,9 @@ static Res linkParse(Receiver receiver, Connection connection)
   }
   while (at < connection->used) {
     res = linkSize(&size, connection->buffer + at, connection->used - at);
-    if (res == ResOK && connection->used - at >= size && size > 0)
-      res = linkMessage(receiver, connection, connection->buffer + at, size);
-    else
+    if (res != ResOK || size == 0 || size > connection->used - at)
       break;
+    res = linkMessage(receiver, connection, connection->buffer + at, size);
     if (res != ResOK)
       return res;
     at += size;
@@ -436,7 +429,7 @@ static Res linkParse(Receiver receiver, Connection connection)
   return res == ResOK && connection->used > 0 ? linkRoomFor(connection, size) : res;
 }
 
-/* linkFailed -- end a connection, and say why if it is not what happens every day */
+/* linkFailed -- end a connection, and say why, unless the peer has just closed it */
 static void linkFailed(Receiver receiver, Connection connection, Res res)
 {
   Sender sender = connection->sender;
@@ -461,6 +454,7 @@ void ConnectionRead(Receiver receiver, Connection connection)
   Res res = linkRoomFor(connection, linkRoom);
   Index i;
 
+  AVER(connection->fd >= 0);
   for (i = 0; i < linkReads && res == ResOK; ++i) {
     ssize_t n = recv(connection->fd, connection->buffer + connection->used, connection->room - connection->used,
                      MSG_DONTWAIT);
@@ -477,4 +471,29 @@ void ConnectionRead(Receiver receiver, Connection connection)
     ConnectionWrite(connection);
   if (res != ResOK)
     linkFailed(receiver, connection, res);
+}
+
+/* connectionCheck -- see listenlink.h */
+static Bool connectionCheck(const ConnectionStruct *connection, const ReceiverStruct *receiver)
+{
+  return connection->used <= connection->room && (connection->buffer != NULL) == (connection->room > 0) &&
+         connection->room <= HeaderMAX && connection->outUsed <= sizeof connection->out &&
+         (connection->fd < 0 || !connection->acknowledge || connection->sender != NULL) &&
+         (connection->sender == NULL || connection->greeted) &&
+         (connection->sender == NULL || connection->sender->size <= receiver->listen->limit);
+}
+
+Bool ReceiverCheck(Receiver receiver)
+{
+  Index i;
+
+  if (receiver->senders > receiver->listen->senders || receiver->connections > receiver->places)
+    return FALSE;
+  for (i = 0; i < receiver->senders; ++i)
+    if (receiver->sender[i]->path[0] == '\0')
+      return FALSE;
+  for (i = 0; i < receiver->connections; ++i)
+    if (!connectionCheck(receiver->connection[i], receiver))
+      return FALSE;
+  return TRUE;
 }

@@ -1,9 +1,12 @@
-/* listenlink.h -- one connection of a listener: from bytes that nobody vouches for to messages in a file
+/* listenlink.h -- one connection of a listener: from untrusted bytes to messages in a file
  *
- * Always true: used <= room; `size` bytes of a sender's file are whole, sound messages, and `have` is the number of the
- * next message; while `sender` is NULL it is a stranger, who is closed after ListenPATIENCE.
+ * Always true: `size` bytes of a sender's file are whole, sound messages, and `have` is the number of the next message;
+ * a connection without a sender is a stranger's, and is closed after ListenPATIENCE.  And (ReceiverCheck):
+ *   used <= room <= HeaderMAX, which are bytes of `buffer`;  outUsed <= sizeof out
+ *   a connection has a sender only behind its hello, and acknowledges only if it has one
+ *   a sender has a file, of `size` <= listen->limit bytes;  senders <= listen->senders;  connections <= places
  *
- * Design: design/collector.md .out      Tests: test/listen/listen.t
+ * Design: design/collector.md .out      Tests: test/listen/receivertest.c, test/listen/listen.t
  */
 #ifndef LISTEN_LISTENLINK_H
 #define LISTEN_LISTENLINK_H
@@ -51,7 +54,7 @@ typedef struct ConnectionStruct {
   Bool acknowledge;           /* what we have is to be said */
 } ConnectionStruct, *Connection;
 
-/* All that a listener has in hand. */
+/* A listener: its senders and its connections. */
 typedef struct ReceiverStruct {
   Listen listen;
   char prefix[PATH_MAX];
@@ -61,10 +64,11 @@ typedef struct ReceiverStruct {
   Connection *connection;
   Count connections, places;
   RepeatStruct repeat;        /* lines about senders, of which a hostile one could cause any number */
-  Bool crowded;               /* it was told that there are enough senders */
+  Bool crowded;               /* a message has said that there are enough senders */
 } ReceiverStruct, *Receiver;
 
-/* ReceiverSay -- one line about a connection, unless there were enough like it: those are counted, and told at the end */
+/* ReceiverSay -- one line about a connection, unless there were enough like it: those are counted, and told at the
+ * end */
 extern void ReceiverSay(Receiver receiver, Connection connection, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
 
@@ -72,9 +76,11 @@ extern void ReceiverSay(Receiver receiver, Connection connection, const char *fo
  * something is wrong with it */
 extern void ConnectionRead(Receiver receiver, Connection connection);
 
-/* ConnectionWrite -- say what could not be said before, and what we have */
+/* ConnectionWrite -- send what could not be sent before, and the acknowledgement that is due */
 extern void ConnectionWrite(Connection connection);
 
 extern void ConnectionClose(Connection connection);
+
+extern Bool ReceiverCheck(Receiver receiver);
 
 #endif /* LISTEN_LISTENLINK_H */

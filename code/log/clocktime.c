@@ -21,13 +21,29 @@ void ClockInit(Clock clock, Index number)
   clock->min = UINT64_MAX;
 }
 
-static void clockSyncOne(Clock clock, const SyncStruct *sync)
+Bool ClockCheck(const ClockStruct *clock)
 {
-  if (!clock->synced || sync->ticks < clock->early.ticks)
-    clock->early = *sync;
-  if (!clock->synced || sync->ticks > clock->late.ticks)
-    clock->late = *sync;
-  clock->synced = TRUE;
+  return clock->sync.early.ticks <= clock->sync.late.ticks && clock->seal.early.ticks <= clock->seal.late.ticks &&
+         (clock->alias == NULL || !clock->fitted) &&
+         (!clock->fitted || (clock->multiplier > 0 && clock->shift <= 64 && clock->min != UINT64_MAX &&
+                             (clock->shift == 0 || clock->limit <= UINT64_MAX >> clock->shift)));
+}
+
+static void clockSpanAdd(ClockSpan span, const SyncStruct *sync)
+{
+  if (!span->known || sync->ticks < span->early.ticks)
+    span->early = *sync;
+  if (!span->known || sync->ticks > span->late.ticks)
+    span->late = *sync;
+  span->known = TRUE;
+}
+
+static void clockSpanJoin(ClockSpan to, const ClockSpanStruct *from)
+{
+  if (from->known) {
+    clockSpanAdd(to, &from->early);
+    clockSpanAdd(to, &from->late);
+  }
 }
 
 void ClockSync(Clock clock, Header header)
@@ -37,60 +53,37 @@ void ClockSync(Clock clock, Header header)
   if (clock->frequency == 0)
     clock->frequency = header->frequency;
   for (i = 0; i < header->syncs; ++i)
-    clockSyncOne(clock, &header->sync[i]);
+    clockSpanAdd(&clock->sync, &header->sync[i]);
 }
 
 void ClockSeal(Clock clock, uint64_t ticks, uint64_t mono)
 {
-  SyncStruct seal = {.ticks = ticks, .mono = mono};
-
-  if (!clock->paired || ticks < clock->sealFirst.ticks)
-    clock->sealFirst = seal;
-  if (!clock->paired || ticks > clock->sealLast.ticks)
-    clock->sealLast = seal;
-  clock->paired = TRUE;
+  clockSpanAdd(&clock->seal, &(SyncStruct){.ticks = ticks, .mono = mono});
 }
 
 void ClockJoin(Clock clock, Clock other)
 {
   AVER(clock != other && clock->alias == NULL && other->alias == NULL);
   ClockSee(other, clock->min, clock->max);
-  if (clock->paired) {
-    ClockSeal(other, clock->sealFirst.ticks, clock->sealFirst.mono);
-    ClockSeal(other, clock->sealLast.ticks, clock->sealLast.mono);
-  }
-  if (clock->synced) {
-    clockSyncOne(other, &clock->early);
-    clockSyncOne(other, &clock->late);
-  }
+  clockSpanJoin(&other->seal, &clock->seal);
+  clockSpanJoin(&other->sync, &clock->sync);
   clock->alias = other;
 }
 
 /* clockRate -- set multiplier and shift to ns / ticks, rounded up, so that whole nanoseconds stay whole */
 static void clockRate(Clock clock, uint64_t ns, uint64_t ticks)
 {
-  uint64_t quotient, rest;
-  unsigned bits = 0;
+  unsigned __int128 rate; /* in 2^64ths, then shifted to have 64 bits */
 
-  AVER(ticks > 0);
-  /* Both small enough for the division below; what this cuts off is far below a tick. */
-  while (ns >> (63 - ClockFineSHIFT) != 0 || ticks >> 63 != 0) {
-    ns >>= 1;
+  AVER(ns > 0 && ticks > 0);
+  /* Fine time in 2^64ths has 128 bits at most; what this cuts off is far below a tick. */
+  for (; ns >> (64 - ClockFineSHIFT) != 0; ns >>= 1)
     ticks = ticks > 1 ? ticks >> 1 : 1;
-  }
-  ns <<= ClockFineSHIFT;
-  quotient = ns / ticks;
-  rest = ns % ticks;
-  for (; quotient >> 63 == 0 && bits < 64; ++bits) {
-    rest <<= 1;
-    quotient = quotient << 1 | (rest >= ticks);
-    if (rest >= ticks)
-      rest -= ticks;
-  }
-  if (rest > 0 && quotient != UINT64_MAX)
-    ++quotient;
-  clock->multiplier = quotient != 0 ? quotient : 1;
-  clock->shift = 64 - bits;
+  rate = ((unsigned __int128)(ns << ClockFineSHIFT) << 64) / ticks;
+  rate += rate * ticks != (unsigned __int128)(ns << ClockFineSHIFT) << 64;
+  for (clock->shift = 0; rate >> 64 != 0; ++clock->shift)
+    rate = (rate + 1) >> 1;
+  clock->multiplier = (uint64_t)rate;
   /* So that fine time, with any base that TableFit sets, stays below 2^63; this is years of ticks. */
   clock->limit = clock->shift < 62 ? UINT64_MAX >> (clock->shift + 2) : 0;
 }
@@ -112,21 +105,22 @@ static Bool clockBetween(Clock clock, const SyncStruct *a, const SyncStruct *b)
     return FALSE;
   clockRate(clock, ns, ticks);
   /* The same rate from `early` on, whichever pair it is from. */
-  clock->fitTo = (SyncStruct){clock->early.ticks + ticks, clock->early.mono + ns, clock->early.real + ns};
+  clock->fitTo =
+      (SyncStruct){clock->sync.early.ticks + ticks, clock->sync.early.mono + ns, clock->sync.early.real + ns};
   return TRUE;
 }
 
-/* clockSpan -- ticks that a pair of relations is apart */
-static uint64_t clockSpan(const SyncStruct *a, const SyncStruct *b)
+/* clockSpanTicks -- how far its relations are apart */
+static uint64_t clockSpanTicks(const ClockSpanStruct *span)
 {
-  return b->ticks - a->ticks;
+  return span->late.ticks - span->early.ticks;
 }
 
 /* clockAnchor -- the line goes through `early`: where is it at `min`? */
 static void clockAnchor(Clock clock)
 {
-  Bool earlier = clock->min < clock->early.ticks;
-  uint64_t apart = earlier ? clock->early.ticks - clock->min : clock->min - clock->early.ticks, fine;
+  Bool earlier = clock->min < clock->sync.early.ticks;
+  uint64_t apart = earlier ? clock->sync.early.ticks - clock->min : clock->min - clock->sync.early.ticks, fine;
 
   if (apart > clock->limit)
     apart = clock->limit;
@@ -138,10 +132,10 @@ static void clockAnchor(Clock clock)
     clock->low = 0 - clock->low;
     clock->fine = (0 - fine) & ((1 << ClockFineSHIFT) - 1);
     fine = (fine + clock->fine) >> ClockFineSHIFT;
-    clock->real = clock->early.real > fine ? clock->early.real - fine : 0;
+    clock->real = clock->sync.early.real > fine ? clock->sync.early.real - fine : 0;
   } else {
     clock->fine = fine & ((1 << ClockFineSHIFT) - 1);
-    clock->real = clock->early.real + (fine >> ClockFineSHIFT);
+    clock->real = clock->sync.early.real + (fine >> ClockFineSHIFT);
   }
 }
 
@@ -149,20 +143,20 @@ void ClockFit(Clock clock)
 {
   Bool fitted = FALSE;
 
+  AVER(clock->alias == NULL);
   if (clock->min == UINT64_MAX)
-    clock->min = clock->synced ? clock->early.ticks : 0;
+    clock->min = clock->sync.known ? clock->sync.early.ticks : 0;
   /* The headers' relations are measured with more care than a block's: only a much longer span outweighs that. */
-  if (clock->synced && (!clock->paired || clockSpan(&clock->sealFirst, &clock->sealLast) / 2 <=
-                                            clockSpan(&clock->early, &clock->late)))
-    fitted = clockBetween(clock, &clock->early, &clock->late);
-  if (!fitted && clock->synced && clock->paired)
-    fitted = clockBetween(clock, &clock->early, &clock->sealLast);
-  if (!fitted && clock->paired)
-    fitted = clockBetween(clock, &clock->sealFirst, &clock->sealLast);
+  if (clock->sync.known && (!clock->seal.known || clockSpanTicks(&clock->seal) / 2 <= clockSpanTicks(&clock->sync)))
+    fitted = clockBetween(clock, &clock->sync.early, &clock->sync.late);
+  if (!fitted && clock->sync.known && clock->seal.known)
+    fitted = clockBetween(clock, &clock->sync.early, &clock->seal.late);
+  if (!fitted && clock->seal.known)
+    fitted = clockBetween(clock, &clock->seal.early, &clock->seal.late);
   if (!fitted)
     clockRate(clock, clockSECOND, clock->frequency != 0 ? clock->frequency : clockSECOND);
   clock->base = clock->real = clock->fine = clock->low = 0;
-  if (clock->synced)
+  if (clock->sync.known)
     clockAnchor(clock);
   else if (clock->offset > 0)
     clock->real = (uint64_t)clock->offset;

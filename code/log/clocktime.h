@@ -5,8 +5,9 @@
  * moment of the traceset, so that different ticks stay different, and events of one clock stand in the order of their
  * ticks.
  *
- * Always true once fitted: ClockFine never falls as ticks rise; a process's clock is the end of its
- * `alias` chain.
+ * Always true (ClockCheck): a span's `early` is not later than its `late`; a clock that has an alias has no line; once
+ * fitted, ClockFine never falls as ticks rise, and no time overflows.  A process's clock is the end of its `alias`
+ * chain.
  *
  * Design: design/log.md .clock      Tests: test/log/logwhotest.c
  */
@@ -28,6 +29,12 @@ static inline uint64_t ClockFineAt(uint64_t origin, uint64_t time)
   return time - origin > UINT64_MAX >> ClockFineSHIFT ? UINT64_MAX : (time - origin) << ClockFineSHIFT;
 }
 
+/* The earliest and the latest relation of ticks to other times, of those that were told. */
+typedef struct ClockSpanStruct {
+  Bool known;               /* there are any */
+  SyncStruct early, late;
+} ClockSpanStruct, *ClockSpan;
+
 typedef struct ClockStruct {
   Index number;
   char name[16], boot[40];  /* as headers say; boot is "" for a process's own clock */
@@ -36,9 +43,8 @@ typedef struct ClockStruct {
   struct ClockStruct *alias; /* the clock that this one turned out to be, or NULL */
   uint64_t frequency;       /* ticks a second, by the header; 0 if none came yet */
   uint64_t min, max;        /* ticks of the earliest block, and of the end of the latest */
-  Bool synced, paired;      /* the next two, the two after that, are set */
-  SyncStruct early, late;   /* of the headers' syncs */
-  SyncStruct sealFirst, sealLast; /* of sealed blocks: ticks and mono only */
+  ClockSpanStruct sync;     /* by the headers */
+  ClockSpanStruct seal;     /* by sealed blocks: ticks and mono only */
   Bool beyond;              /* it begins too long after the earliest of all: its times are cut to TableSpanMAX */
   Bool fitted;              /* the line is laid, and stays: */
   uint64_t real;            /* ns since 1970 at `min`, rounded down; */
@@ -48,7 +54,7 @@ typedef struct ClockStruct {
   uint64_t base;            /* fine at `min` */
   uint64_t multiplier;      /* fine a tick, as multiplier / 2^(64 - shift) */
   unsigned shift;
-  SyncStruct fitTo;         /* with `early`, the line's other end; ticks 0 if only a frequency was known */
+  SyncStruct fitTo;         /* with sync.early, the line's other end; ticks 0 if only a frequency was known */
   uint64_t limit;           /* ticks since `min` that can be told apart; what is beyond is this */
 } ClockStruct, *Clock;
 
@@ -63,8 +69,10 @@ static inline void ClockSee(Clock clock, uint64_t first, uint64_t last)
     clock->max = last;
 }
 
-/* ClockInit -- a clock nobody has said anything of */
+/* ClockInit -- a clock of which nothing is known */
 extern void ClockInit(Clock clock, Index number);
+
+extern Bool ClockCheck(const ClockStruct *clock);
 
 /* ClockJoin -- `clock` turns out to be `other`, which takes over what was learnt */
 extern void ClockJoin(Clock clock, Clock other);
@@ -83,13 +91,7 @@ extern void ClockFit(Clock clock);
 /* clockHigh -- the high 64 bits of a * b + c */
 static inline uint64_t clockHigh(uint64_t a, uint64_t b, uint64_t c)
 {
-#ifdef __SIZEOF_INT128__
   return (uint64_t)(((unsigned __int128)a * b + c) >> 64);
-#else
-  uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
-  uint64_t middle = ah * bl + (al * bl >> 32), other = al * bh + (uint32_t)middle;
-  return ah * bh + (middle >> 32) + (other >> 32) + (a * b + c < c);
-#endif
 }
 
 /* ClockFine -- ticks as fine time; ticks before the clock's earliest are the earliest */

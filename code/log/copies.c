@@ -5,39 +5,24 @@
 #include "log/copies.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A process, and the first one that was the same when it was recorded. */
 typedef struct copiesStruct {
-  uint64_t original;
+  uint64_t
+      key; /* they are sorted by it: the identity that the process had then, or, to tell them, the log of `first` */
   Process process, first;
 } copiesStruct, *Copies;
 
-static int copiesOrder(uint64_t a, uint64_t b)
-{
-  return a < b ? -1 : a > b;
-}
-
-/* copiesByOriginal -- of those with one original, by their logs */
-static int copiesByOriginal(const void *a, const void *b)
+/* copiesCompare -- by key, then log, then number */
+static int copiesCompare(const void *a, const void *b)
 {
   const copiesStruct *x = a, *y = b;
-  int order = copiesOrder(x->original, y->original);
 
-  if (order == 0)
-    order = copiesOrder(x->process->file, y->process->file);
-  return order != 0 ? order : copiesOrder(x->process->public.number, y->process->public.number);
-}
-
-/* copiesByLogs -- by the pair of logs that they are in */
-static int copiesByLogs(const void *a, const void *b)
-{
-  const copiesStruct *x = a, *y = b;
-  int order = copiesOrder(x->first->file, y->first->file);
-
-  if (order == 0)
-    order = copiesOrder(x->process->file, y->process->file);
-  return order != 0 ? order : copiesOrder(x->process->public.number, y->process->public.number);
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  if (x->process->file != y->process->file)
+    return x->process->file < y->process->file ? -1 : 1;
+  return x->process->public.number < y->process->public.number ? -1 : 1;
 }
 
 /* copiesTake -- the processes of a table that say who they are.  Of collectors nothing is counted. */
@@ -48,7 +33,7 @@ static Count copiesTake(Copies twice, Table table)
 
   for (i = 0; i < table->processes; ++i) {
     Process process = table->process[i];
-    if (process->headed && strcmp(process->public.header.role, HeaderRoleCOLLECTOR) != 0)
+    if (ProcessRecorded(process))
       twice[count++] = (copiesStruct){CopiesOriginal(&process->public.header), process, process};
   }
   return count;
@@ -63,12 +48,12 @@ static Count copiesKeep(Copies twice, Count count)
   Index i;
 
   for (i = 0; i < count; ++i) {
-    if (first != NULL && twice[i].original == original) {
+    if (first != NULL && twice[i].key == original) {
       first->twice = twice[i].process->twice = TRUE;
-      twice[kept++] = (copiesStruct){original, twice[i].process, first};
+      twice[kept++] = (copiesStruct){first->file, twice[i].process, first};
     } else {
       first = twice[i].process;
-      original = twice[i].original;
+      original = twice[i].key;
     }
   }
   return kept;
@@ -81,18 +66,25 @@ static void copiesTell(Reporter reporter, Copies twice, Count count)
   unsigned pid = ProcessNumber(twice->process);
 
   if (twice->first->file == twice->process->file && count == 1)
-    ReporterNote(reporter, "%s: process %u is in it twice, once at least as eventcnv -f paw copied it: it counts as two "
-                 "processes, and what both have of it twice", path, pid);
+    ReporterNote(reporter,
+                 "%s: process %u is in it twice, once at least as eventcnv -f paw copied it: it counts as two "
+                 "processes, and what both have of it twice",
+                 path, pid);
   else if (twice->first->file == twice->process->file)
-    ReporterNote(reporter, "%s: %zu processes (%u ...) are in it twice, once at least as eventcnv -f paw copied them: each "
-                 "counts as two, and what both have of it twice", path, count, pid);
+    ReporterNote(reporter,
+                 "%s: %zu processes (%u ...) are in it twice, once at least as eventcnv -f paw copied them: each "
+                 "counts as two, and what both have of it twice",
+                 path, count, pid);
   else if (count == 1)
-    ReporterNote(reporter, "%s: process %u is in %s, too, and at least one is a copy by eventcnv -f paw: it counts as two "
-                 "processes, and what both have of it twice", path, pid, reporter->paths[twice->first->file]);
+    ReporterNote(reporter,
+                 "%s: process %u is in %s, too, and at least one is a copy by eventcnv -f paw: it counts as two "
+                 "processes, and what both have of it twice",
+                 path, pid, reporter->paths[twice->first->file]);
   else
-    ReporterNote(reporter, "%s: %zu processes (%u ...) are in %s, too, and at least one is a copy by eventcnv -f paw: each "
-                 "counts as two, and what both have of it twice", path, count, pid,
-                 reporter->paths[twice->first->file]);
+    ReporterNote(reporter,
+                 "%s: %zu processes (%u ...) are in %s, too, and at least one is a copy by eventcnv -f paw: each "
+                 "counts as two, and what both have of it twice",
+                 path, count, pid, reporter->paths[twice->first->file]);
 }
 
 Res CopiesTell(Reporter reporter, Table table)
@@ -104,11 +96,9 @@ Res CopiesTell(Reporter reporter, Table table)
   if (twice == NULL)
     return ResMEMORY;
   count = copiesTake(twice, table);
-  if (count > 0)
-    qsort(twice, count, sizeof *twice, copiesByOriginal);
+  qsort(twice, count, sizeof *twice, copiesCompare);
   count = copiesKeep(twice, count);
-  if (count > 0)
-    qsort(twice, count, sizeof *twice, copiesByLogs);
+  qsort(twice, count, sizeof *twice, copiesCompare);
   for (i = 0; i < count; i += n) {
     for (n = 1; i + n < count && twice[i].first->file == twice[i + n].first->file &&
                 twice[i].process->file == twice[i + n].process->file;)

@@ -1,7 +1,7 @@
 /* damage.h -- what is damaged and what is missing, reported once
  *
  * Two things are known when the files are scanned: regions where nothing sound stands, and gaps in the numbering of
- * the streams' blocks (tally.h).  A gap that lies at a region is the region's loss, told with its place; the others
+ * the streams' blocks (blockruns.h).  A gap that lies at a region is the region's loss, told with its place; the others
  * are told with the place of the block behind them.
  *
  * Always true (DamagedRangesCheck): regions do not overlap and stand in order of place.
@@ -27,7 +27,7 @@ typedef struct DamagedRangeStruct {
   Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */
   Bool matched;        /* a gap in some stream's numbering lies here, */
-  Bool doubted;        /* or one of which nobody knows whether all that was in it was overwritten on purpose */
+  Bool doubted;        /* or one of which it is not known whether all of it was overwritten on purpose */
   int exact;           /* LogLost...: how well `lost` is known; lying in two regions, the split is a guess */
   uint64_t lost;       /* events of those gaps */
 } DamagedRangeStruct, *DamagedRange;
@@ -39,19 +39,6 @@ typedef struct DamagedRangesStruct {
   DamagedRange region; /* owned */
 } DamagedRangesStruct, *DamagedRanges;
 
-/* DamagedRangesAdd -- one more, behind all others; ResMEMORY */
-extern Res DamagedRangesAdd(DamagedRanges regions, const DamagedRangeStruct *region);
-extern void DamagedRangesFree(DamagedRanges regions);
-
-/* DamagedRangesNothing -- has a file of `size` bytes nothing but, perhaps, the beginning of its first block?  Then nobody says
- * which recording it is of. */
-extern Bool DamagedRangesNothing(DamagedRanges regions, Index file, uint64_t size);
-extern Bool DamagedRangesCheck(DamagedRanges regions);
-
-/* GapsDropped -- what was cut away from the logs on purpose, all in all; FALSE if nothing was.  *processReturn is the
- * one whose clock tells until when. */
-extern Bool GapsDropped(Dropped droppedReturn, Process *processReturn, Table table);
-
 /* Whom to tell.  Gaps are counted, and told while `telling`. */
 typedef struct ReporterStruct {
   LogHooksStruct hooks;
@@ -61,38 +48,47 @@ typedef struct ReporterStruct {
   uint64_t lacks;           /* of ReporterLack */
   Bool telling;
   Bool accounted;           /* of all processes it is known that nothing is missing: what was cut short came again */
-  Bool killed;              /* a process or eventrec was killed, as far as is known: see gapsDoubt */
+  Bool killed;              /* a process or eventrec was killed, as far as is known: see missing.c */
   Bool dropped;             /* blocks were cut away on purpose: zeros, and gaps that they explain, are no damage */
 } ReporterStruct, *Reporter;
 
-/* ReporterGap -- one line: at `place`, `what` happened and `lost` events are gone; exact as LogGapStruct has it */
-extern void ReporterGap(Reporter reporter, uint64_t place, const char *what, uint64_t lost, int exact);
+/* DamagedRangesAdd -- one more, behind all others; ResMEMORY */
+extern Res DamagedRangesAdd(DamagedRanges regions, const DamagedRangeStruct *region);
+extern void DamagedRangesFree(DamagedRanges regions);
+
+/* DamagedRangesNothing -- has a file of `size` bytes nothing but, perhaps, the beginning of its first block?  Then
+ * nobody says which recording it is of. */
+extern Bool DamagedRangesNothing(DamagedRanges regions, Index file, uint64_t size);
+
+/* DamagedRangesForgetTail -- an incomplete block at the end of a file is no damage: it is being written, or is whole in
+ * shared memory.  Forget its range, if there is one. */
+extern void DamagedRangesForgetTail(DamagedRanges regions, Index file);
+
+extern Bool DamagedRangesCheck(DamagedRanges regions);
+
+/* DamagedRangesZeros -- do zeros stand somewhere between two places?
+ * DamagedRangesDoubt -- regions between two places have, perhaps, blocks of which it is not known whether they were
+ * overwritten on purpose
+ * DamagedRangesMatch -- lay `lost` events between two places to the regions there; FALSE if there are none.  Where
+ * there are several, each but the last gets what its damaged header claims.  So does each where `lost` is only the
+ * least that it can be. */
+extern Bool DamagedRangesZeros(DamagedRanges regions, uint64_t from, uint64_t to);
+extern void DamagedRangesDoubt(DamagedRanges regions, uint64_t from, uint64_t to);
+extern Bool DamagedRangesMatch(DamagedRanges regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact);
+
+/* DamagedRangesTell -- tell of the regions from `first` to `limit`, exclusive */
+extern void DamagedRangesTell(DamagedRanges regions, Reporter reporter, Index first, Index limit);
+
+/* ReporterGap -- one line: at `place`, this happened and `lost` events are gone; exact as LogGapStruct has it
+ * ReporterGapOf -- the same as a gap */
+extern void ReporterGap(Reporter reporter, uint64_t place, uint64_t lost, int exact, const char *format, ...)
+  __attribute__((format(printf, 5, 6)));
+extern LogGapStruct ReporterGapOf(Reporter reporter, uint64_t place, const char *what, uint64_t lost, int exact);
 
 /* ReporterNote -- printf to the note hook */
 extern void ReporterNote(Reporter reporter, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ReporterLack -- a note that the log, or what was read of it, may not have all that was recorded */
 extern void ReporterLack(Reporter reporter, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* GapsOlder -- how many events at least of a stream of which only the newest were to be kept are not there; 0: it is none */
-extern uint64_t GapsOlder(Stream stream);
-
-/* GapsTell -- all files are scanned: tell of everything that is missing
- * growing  but not of ends, which are to come: whoever finds that nobody writes any more tells of those (GapsEnds) */
-extern void GapsTell(Reporter reporter, DamagedRanges regions, Table table, Bool growing);
-
-/* GapsBehind -- a block with this number came: tell what of its stream is missing before it */
-extern void GapsBehind(Reporter reporter, DamagedRanges regions, Stream stream, uint64_t sequence);
-
-/* GapsRegions -- tell the regions from `first` to `limit`, exclusive */
-extern void GapsRegions(Reporter reporter, DamagedRanges regions, Index first, Index limit);
-
-/* GapsEnds -- tell what is missing at the end of processes' parts, by their closing header blocks; FALSE if it is not
- * known of all processes that nothing is, there */
-extern Bool GapsEnds(Reporter reporter, DamagedRanges regions, Table table);
-
-/* GapsDiscarded -- what was discarded in each process's streams, as its closing header blocks say: also in those of which
- * no block is there (`unseen`) */
-extern void GapsDiscarded(Table table);
 
 #endif /* LOG_DAMAGE_H */

@@ -5,12 +5,10 @@
 #include "log/index.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "base/grow.h"
-#include "format/block.h"
 #include "log/logfile.h"
 
 enum {
@@ -31,9 +29,7 @@ struct IndexCursorStruct {
 
 void IndexInit(TheIndex index, Table table)
 {
-  memset(index, 0, sizeof *index);
-  index->table = table;
-  index->fd = -1;
+  *index = (IndexStruct){.table = table, .fd = -1};
 }
 
 void IndexFree(TheIndex index)
@@ -89,12 +85,6 @@ static uint64_t indexEnd(const IndexEntryStruct *entry)
   return (entry->flags & BlockFlagSEALED) != 0 ? entry->last : UINT64_MAX;
 }
 
-static void indexRaise(uint64_t *reach, uint64_t end)
-{
-  if (end > *reach)
-    *reach = end;
-}
-
 /* indexReach -- what the groups of a piece reach */
 static Res indexReach(IndexPiece piece, const IndexEntryStruct *entry)
 {
@@ -106,9 +96,9 @@ static Res indexReach(IndexPiece piece, const IndexEntryStruct *entry)
     return ResMEMORY;
   tops = piece->reach + groups;
   for (i = 0; i < piece->count; ++i)
-    indexRaise(&piece->reach[i / IndexGROUP], indexEnd(&entry[i]));
+    CountRaise(&piece->reach[i / IndexGROUP], indexEnd(&entry[i]));
   for (i = 0; i < groups; ++i)
-    indexRaise(&tops[i / IndexGROUP], piece->reach[i]);
+    CountRaise(&tops[i / IndexGROUP], piece->reach[i]);
   return ResOK;
 }
 
@@ -157,6 +147,7 @@ static Res indexSpill(TheIndex index)
 
 Res IndexAdd(TheIndex index, const IndexEntryStruct *entry)
 {
+  AVER(entry->stream < index->table->streams);
   if (index->entries == IndexRunMAX) {
     Res res = indexSpill(index);
     if (res != ResOK)
@@ -176,24 +167,25 @@ void IndexCutLast(TheIndex index)
 
 Res IndexEnd(TheIndex index)
 {
+  AVER(index->pieces == index->spilledPieces);
   return indexRun(index);
 }
 
 Bool IndexCheck(TheIndex index)
 {
+  Bool sound = index->entries <= index->capacity && index->capacity <= IndexRunMAX &&
+               index->spilledPieces <= index->pieces && (index->fd >= 0) == (index->spilled > 0);
   Index p, i;
 
-  AVER(index->entries <= index->capacity && index->capacity <= IndexRunMAX);
-  AVER(index->spilledPieces <= index->pieces);
-  AVER((index->fd >= 0) == (index->spilled > 0));
-  for (p = index->spilledPieces; p < index->pieces; ++p) {
-    const IndexEntryStruct *entry = index->entry + (index->piece[p].at - index->spilled);
-    for (i = 0; i < index->piece[p].count; ++i) {
-      AVER(i == 0 || IndexCompare(&entry[i - 1], &entry[i]) <= 0);
-      AVER(indexEnd(&entry[i]) <= index->piece[p].reach[i / IndexGROUP]);
-    }
+  for (p = index->spilledPieces; sound && p < index->pieces; ++p) {
+    const IndexPieceStruct *piece = &index->piece[p];
+    const IndexEntryStruct *entry = index->entry + (piece->at - index->spilled);
+    sound = piece->at >= index->spilled && piece->at - index->spilled + piece->count <= index->entries;
+    for (i = 0; sound && i < piece->count; ++i)
+      sound = (i == 0 || IndexCompare(&entry[i - 1], &entry[i]) <= 0) &&
+              indexEnd(&entry[i]) <= piece->reach[i / IndexGROUP];
   }
-  return TRUE;
+  return sound;
 }
 
 /* indexCursorFill -- bring the entries of a spilled piece from `next` on into memory */
@@ -201,6 +193,7 @@ static Res indexCursorFill(TheIndex index, IndexCursor cursor)
 {
   uint64_t left = cursor->piece->count - cursor->next, count = left < indexBufferMAX ? left : indexBufferMAX;
 
+  AVER(cursor->buffer != NULL && index->fd >= 0);
   cursor->at = cursor->next;
   cursor->limit = cursor->next + count;
   return FileReadAt(index->fd, (cursor->piece->at + cursor->next) * sizeof(IndexEntryStruct), cursor->buffer,
@@ -243,26 +236,6 @@ static Res indexCursorSeek(TheIndex index, IndexCursor cursor)
   return res;
 }
 
-/* indexCursorBegin -- a cursor for piece `i` */
-static Res indexCursorBegin(TheIndex index, IndexCursor cursor, Index i, uint64_t from)
-{
-  IndexPiece piece = &index->piece[i];
-
-  memset(cursor, 0, sizeof *cursor);
-  cursor->piece = piece;
-  cursor->clock = ClockResolve(piece->clock);
-  cursor->ticks = from > 0 ? ClockReach(cursor->clock, from) : 0;
-  if (i >= index->spilledPieces) {
-    cursor->entry = index->entry + (piece->at - index->spilled);
-    cursor->limit = piece->count;
-  } else {
-    cursor->entry = cursor->buffer = malloc(indexBufferMAX * sizeof *cursor->buffer);
-    if (cursor->buffer == NULL)
-      return ResMEMORY;
-  }
-  return indexCursorSeek(index, cursor);
-}
-
 static const IndexEntryStruct *indexCursorEntry(const struct IndexCursorStruct *cursor)
 {
   return &cursor->entry[cursor->next - cursor->at];
@@ -289,32 +262,37 @@ static void indexChoose(IndexPass pass)
   }
 }
 
-/* indexDrop -- a cursor that is used up goes, and the last one takes its place */
-static void indexDrop(IndexPass pass, IndexCursor cursor)
+/* indexPassSeek -- let a cursor go on to its next entry that takes part; where there is none it goes, and the last one
+ * takes its place */
+static Res indexPassSeek(IndexPass pass, IndexCursor cursor)
 {
-  free(cursor->buffer);
-  *cursor = pass->cursor[--pass->cursors];
+  Res res = indexCursorSeek(pass->index, cursor);
+
+  if (res == ResOK && cursor->next >= cursor->piece->count) {
+    free(cursor->buffer);
+    *cursor = pass->cursor[--pass->cursors];
+  }
+  return res;
 }
 
 Res IndexPassBegin(IndexPass pass, TheIndex index, uint64_t from)
 {
-  Index i;
-  Res res = ResOK;
-
-  pass->index = index;
-  pass->cursors = 0;
-  pass->cursor = calloc(index->pieces + 1, sizeof *pass->cursor);
+  *pass = (IndexPassStruct){.index = index, .cursor = calloc(index->pieces + 1, sizeof *pass->cursor)};
   if (pass->cursor == NULL)
     return ResMEMORY;
-  for (i = 0; i < index->pieces && res == ResOK; ++i) {
-    IndexCursor cursor = &pass->cursor[pass->cursors++];
-    res = indexCursorBegin(index, cursor, i, from);
-    if (res == ResOK && cursor->next >= cursor->piece->count)
-      indexDrop(pass, cursor);
+  for (; pass->cursors < index->pieces; ++pass->cursors) {
+    IndexPiece piece = &index->piece[pass->cursors];
+    IndexCursor cursor = &pass->cursor[pass->cursors];
+    cursor->piece = piece;
+    cursor->clock = ClockResolve(piece->clock);
+    if (pass->cursors >= index->spilledPieces) {
+      cursor->entry = index->entry + (piece->at - index->spilled);
+      cursor->limit = piece->count;
+    } else if ((cursor->entry = cursor->buffer = malloc(indexBufferMAX * sizeof *cursor->buffer)) == NULL) {
+      return ResMEMORY;
+    }
   }
-  if (res == ResOK)
-    indexChoose(pass);
-  return res;
+  return IndexPassLeap(pass, from);
 }
 
 Res IndexPassLeap(IndexPass pass, uint64_t from)
@@ -324,12 +302,9 @@ Res IndexPassLeap(IndexPass pass, uint64_t from)
 
   for (i = pass->cursors; i-- > 0 && res == ResOK;) {
     IndexCursor cursor = &pass->cursor[i];
-    uint64_t ticks = ClockReach(cursor->clock, from);
-    if (ticks > cursor->ticks)
-      cursor->ticks = ticks;
-    res = indexCursorSeek(pass->index, cursor);
-    if (res == ResOK && cursor->next >= cursor->piece->count)
-      indexDrop(pass, cursor);
+    uint64_t ticks = from > 0 ? ClockReach(cursor->clock, from) : 0;
+    CountRaise(&cursor->ticks, ticks);
+    res = indexPassSeek(pass, cursor);
   }
   if (res == ResOK)
     indexChoose(pass);
@@ -357,14 +332,12 @@ const IndexEntryStruct *IndexNow(IndexPass pass, uint64_t *fineReturn)
 
 Res IndexAdvance(IndexPass pass)
 {
-  IndexCursor cursor = &pass->cursor[0];
   Res res;
 
   AVER(pass->cursors > 0);
-  ++cursor->next;
-  res = indexCursorSeek(pass->index, cursor);
-  if (cursor->next >= cursor->piece->count)
-    indexDrop(pass, cursor);
+  AVER_CRITICAL(pass->cursor[0].next < pass->cursor[0].piece->count);
+  ++pass->cursor[0].next;
+  res = indexPassSeek(pass, &pass->cursor[0]);
   indexChoose(pass);
   return res;
 }

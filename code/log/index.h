@@ -10,7 +10,7 @@
  * Always true (IndexCheck): a run is sorted by clock, first, stream, sequence, and then the better copy of a block
  * first; no entry of a group reaches beyond what stands in `reach` for it.
  *
- * Design: design/log.md .index      Tests: test/log/logtest.c, test/log/indextest.c
+ * Design: design/log.md .index      Tests: test/log/logtest.c, test/log/indextest.c, test/log/logchecktest.c
  */
 #ifndef LOG_INDEX_H
 #define LOG_INDEX_H

@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -20,14 +18,15 @@
 #include "base/crc.h"
 
 enum {
-  indexHEAD = sizeof(IndexFileHeadStruct),
-  indexRECORD = sizeof(IndexFileRecordStruct),
-  indexTICK = 20000000, /* ns: files' times go by the system's ticks */
-  indexRANDOM = 20      /* characters of a temporary name behind the index's */
+  indexFileHEAD = sizeof(IndexFileHeadStruct),
+  indexFileRECORD = sizeof(IndexFileRecordStruct),
+  indexFileTICK = 20000000, /* ns: files' times go by the system's ticks */
+  indexFileRANDOM = 20      /* characters of a temporary name behind the index's */
 };
 
-_Static_assert(indexRECORD == 8 + BlockHeaderSIZE, "a record has no holes");
-_Static_assert(indexHEAD == 8 + 2 * 4 + 6 * 8 + IndexFileChecksMAX * (6 * 8 + 2 * 4) + 2 * 4, "the head has no holes");
+_Static_assert(indexFileRECORD == 8 + BlockHeaderSIZE, "a record has no holes");
+_Static_assert(indexFileHEAD == 8 + 2 * 4 + 6 * 8 + IndexFileChecksMAX * (6 * 8 + 2 * 4) + 2 * 4,
+               "the head has no holes");
 
 struct IndexFileStruct {
   IndexFileHeadStruct head;
@@ -42,8 +41,8 @@ struct IndexFileStruct {
   char temporary[IndexFilePathMAX];   /* and while it is written */
 };
 
-/* indexFolder -- open the folder of a path; -1 with errno */
-static int indexFolder(const char *path)
+/* indexFileFolder -- open the folder of a path; -1 with errno */
+static int indexFileFolder(const char *path)
 {
   char folder[IndexFilePathMAX];
   const char *slash = strrchr(path, '/');
@@ -53,10 +52,10 @@ static int indexFolder(const char *path)
   return open(length == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* indexMake -- an IndexFile for a log, its folder open and nothing else.  The log must be found by its name there: not where it was
- * copied from a pipe or a core, and not where somebody has put another folder in the place of its own.
+/* indexFileMake -- an IndexFile for a log, its folder open and nothing else.  The log must be found by its name there:
+ * not where it was copied from a pipe or a core, and not where somebody has put another folder in the place of its own.
  * ResMEMORY, ResLIMIT; ResUNIMPL: no file beside that path is about it */
-static Res indexMake(IndexFile *fileReturn, File log, struct stat *status)
+static Res indexFileMake(IndexFile *fileReturn, File log, struct stat *status)
 {
   IndexFile file = calloc(1, sizeof *file);
   const char *slash = strrchr(log->path, '/'), *name = slash == NULL ? log->path : slash + 1;
@@ -66,12 +65,12 @@ static Res indexMake(IndexFile *fileReturn, File log, struct stat *status)
     return ResMEMORY;
   file->log = log;
   file->file.fd = file->folder = -1;
-  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path - indexRANDOM) {
+  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path - indexFileRANDOM) {
     free(file);
     return ResLIMIT;
   }
   file->name = file->path + (name - log->path);
-  file->folder = log->core ? -1 : indexFolder(file->path);
+  file->folder = log->core ? -1 : indexFileFolder(file->path);
   if (file->folder < 0 || fstat(log->fd, status) != 0 || fstatat(file->folder, name, &named, 0) != 0 ||
       named.st_dev != status->st_dev || named.st_ino != status->st_ino || !S_ISREG(status->st_mode)) {
     IndexFileClose(file);
@@ -83,6 +82,8 @@ static Res indexMake(IndexFile *fileReturn, File log, struct stat *status)
 
 void IndexFileClose(IndexFile file)
 {
+  int reason = errno;
+
   if (file->out != NULL) {
     (void)fclose(file->out);
     (void)unlinkat(file->folder, file->temporary, 0);
@@ -92,6 +93,7 @@ void IndexFileClose(IndexFile file)
   if (file->folder >= 0)
     (void)close(file->folder);
   free(file);
+  errno = reason; /* whoever closes it because something failed may say why */
 }
 
 IndexFileHead IndexFileHeadOf(IndexFile file)
@@ -101,7 +103,7 @@ IndexFileHead IndexFileHeadOf(IndexFile file)
 
 uint64_t IndexFileBytes(IndexFile file)
 {
-  return indexHEAD + file->head.records * indexRECORD + file->head.bytes;
+  return indexFileHEAD + file->head.records * indexFileRECORD + file->head.bytes;
 }
 
 uint64_t IndexFileRoom(IndexFile file)
@@ -109,15 +111,35 @@ uint64_t IndexFileRoom(IndexFile file)
   return file->head.size / 2 < IndexFileCheckBytesMAX ? file->head.size / 2 : IndexFileCheckBytesMAX;
 }
 
-static uint32_t indexHeadCrc(const IndexFileHeadStruct *head)
+Bool IndexFileCheck(IndexFile file)
+{
+  const IndexFileHeadStruct *head = &file->head;
+  uint64_t bytes = IndexFileBytes(file), end = bytes - head->bytes;
+  Bool writes = file->out != NULL;
+  Index i;
+
+  if (file->folder < 0 || (writes && file->file.fd >= 0) || head->checks > IndexFileChecksMAX ||
+      file->next > head->records || (writes && (head->bytes > IndexFileRoom(file) || head->covered > head->size)))
+    return FALSE;
+  for (i = 0; i < head->checks; ++i) {
+    const IndexFilePointStruct *check = &head->check[i];
+    if (check->offset > bytes || check->size > bytes - check->offset || (writes && check->offset != end) ||
+        (writes && i > 0 && LogPositionCompare(&check[-1].position, &check->position) > 0))
+      return FALSE;
+    end += check->size;
+  }
+  return !writes || end == bytes;
+}
+
+static uint32_t indexFileHeadCrc(const IndexFileHeadStruct *head)
 {
   return Crc32c(0, head, offsetof(IndexFileHeadStruct, crc));
 }
 
 /* Writing */
 
-/* indexMayReplace -- is there nothing of this name, or an index? */
-static Bool indexMayReplace(IndexFile file)
+/* indexFileMayReplace -- is there nothing of this name, or an index? */
+static Bool indexFileMayReplace(IndexFile file)
 {
   char magic[BlockMagicSIZE];
   int fd = openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -130,10 +152,11 @@ static Bool indexMayReplace(IndexFile file)
   return may;
 }
 
-/* indexSettle -- let the file system's clock go on, so that whoever changes the log after us gives it another time */
-static void indexSettle(const struct stat *log)
+/* indexFileSettle -- let the file system's clock go on, so that whoever changes the log after us gives it another
+ * time */
+static void indexFileSettle(const struct stat *log)
 {
-  static const struct timespec tick = {0, indexTICK};
+  static const struct timespec tick = {0, indexFileTICK};
   struct timespec now;
 
   (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -141,11 +164,11 @@ static void indexSettle(const struct stat *log)
     (void)nanosleep(&tick, NULL);
 }
 
-/* indexOpenTemporary -- the file to be written, with room for the head; ResIO with errno set */
-static Res indexOpenTemporary(IndexFile file)
+/* indexFileOpenTemporary -- the file to be written, with room for the head; ResIO with errno set */
+static Res indexFileOpenTemporary(IndexFile file)
 {
   uint64_t number = 0;
-  int fd, reason;
+  int fd;
 
   (void)!getrandom(&number, sizeof number, 0);
   (void)snprintf(file->temporary, sizeof file->temporary, "%s.%016" PRIx64, file->name, number);
@@ -153,13 +176,11 @@ static Res indexOpenTemporary(IndexFile file)
   if (fd >= 0)
     file->out = fdopen(fd, "w");
   if (file->out != NULL)
-    return fseek(file->out, indexHEAD, SEEK_SET) == 0 ? ResOK : ResIO;
-  reason = errno;
+    return fseek(file->out, indexFileHEAD, SEEK_SET) == 0 ? ResOK : ResIO;
   if (fd >= 0) {
-    (void)close(fd);
+    (void)FileCloseFailed(fd);
     (void)unlinkat(file->folder, file->temporary, 0);
   }
-  errno = reason;
   return ResIO;
 }
 
@@ -167,23 +188,18 @@ Res IndexFileCreate(IndexFile *fileReturn, File log)
 {
   struct stat status;
   IndexFile file;
-  Res res = indexMake(&file, log, &status);
+  Res res = indexFileMake(&file, log, &status);
 
   if (res != ResOK)
     return res;
-  res = indexMayReplace(file) ? indexOpenTemporary(file) : ResPARAM;
+  res = indexFileMayReplace(file) ? indexFileOpenTemporary(file) : ResPARAM;
   if (res != ResOK) {
-    int reason = errno;
     IndexFileClose(file);
-    errno = reason;
     return res;
   }
-  indexSettle(&status);
-  memcpy(file->head.magic, IndexFileMAGIC, BlockMagicSIZE);
-  file->head.version = IndexFileVERSION;
-  file->head.size = log->size;
-  file->head.seconds = (int64_t)status.st_mtim.tv_sec;
-  file->head.nanos = (int64_t)status.st_mtim.tv_nsec;
+  indexFileSettle(&status);
+  file->head = (IndexFileHeadStruct){.magic = IndexFileMAGIC, .version = IndexFileVERSION, .size = log->size,
+                                     .seconds = status.st_mtim.tv_sec, .nanos = status.st_mtim.tv_nsec};
   *fileReturn = file;
   return ResOK;
 }
@@ -192,7 +208,7 @@ void IndexFileAdd(IndexFile file, uint64_t offset, const unsigned char *header, 
 {
   IndexFileHead head = &file->head;
 
-  AVER(head->checks == 0);
+  AVER(file->out != NULL && head->checks == 0 && offset < head->size);
   (void)fwrite(&offset, sizeof offset, 1, file->out); /* IndexFileFinish sees whether it failed */
   (void)fwrite(header, BlockHeaderSIZE, 1, file->out);
   ++head->records;
@@ -203,11 +219,13 @@ void IndexFileKeep(IndexFile file, uint32_t kept, const LogPositionStruct *posit
 {
   IndexFileHead head = &file->head;
 
+  AVER(file->out != NULL);
+  AVER(IndexFileCheck(file));
   if (head->checks == IndexFileChecksMAX || size > IndexFileRoom(file) - head->bytes)
     return;
   (void)fwrite(bytes, size, 1, file->out);
   head->kept = kept;
-  head->check[head->checks++] = (IndexFileCheckStruct){
+  head->check[head->checks++] = (IndexFilePointStruct){
     .position = *position, .offset = IndexFileBytes(file), .size = (uint32_t)size, .crc = Crc32c(0, bytes, size)};
   head->bytes += size;
 }
@@ -218,8 +236,9 @@ void IndexFileKeepNone(IndexFile file)
   file->head.bytes = 0; /* IndexFileFinish cuts the file off there */
 }
 
-/* indexShare -- whoever may read the log may read its index, which says less; and it is whose the log is, if it can be */
-static void indexShare(IndexFile file)
+/* indexFileShare -- whoever may read the log may read its index, which says less; and it is whose the log is, if it can
+ * be */
+static void indexFileShare(IndexFile file)
 {
   struct stat log, its;
   int fd = fileno(file->out);
@@ -240,11 +259,13 @@ Res IndexFileFinish(IndexFile file)
   IndexFileHead head = &file->head;
   FILE *out = file->out;
 
-  head->crc = indexHeadCrc(head);
+  AVER(out != NULL);
+  AVER(IndexFileCheck(file));
+  head->crc = indexFileHeadCrc(head);
   if (fseek(out, 0, SEEK_SET) != 0 || fwrite(head, sizeof *head, 1, out) != 1 || fflush(out) != 0 || ferror(out) ||
       ftruncate(fileno(out), (off_t)IndexFileBytes(file)) != 0)
     return ResIO;
-  indexShare(file);
+  indexFileShare(file);
   if (renameat(file->folder, file->temporary, file->folder, file->name) != 0)
     return ResIO;
   file->out = NULL;
@@ -253,8 +274,8 @@ Res IndexFileFinish(IndexFile file)
 
 /* Reading */
 
-/* indexTrusts -- is the file of somebody who may say what is in the log?  *sizeReturn: its bytes */
-static Bool indexTrusts(uint64_t *sizeReturn, int fd, const struct stat *log)
+/* indexFileTrusts -- is the file of somebody who may say what is in the log?  *sizeReturn: its bytes */
+static Bool indexFileTrusts(uint64_t *sizeReturn, int fd, const struct stat *log)
 {
   struct stat status;
 
@@ -265,16 +286,17 @@ static Bool indexTrusts(uint64_t *sizeReturn, int fd, const struct stat *log)
          (status.st_uid == geteuid() || status.st_uid == log->st_uid || status.st_uid == 0);
 }
 
-/* indexRecord -- one record; NULL: there is none */
-static const unsigned char *indexRecord(IndexFile file, uint64_t number)
+/* indexFileRecord -- one record; NULL: there is none */
+static const unsigned char *indexFileRecord(IndexFile file, uint64_t number)
 {
-  return number < file->head.records ? FileBytes(&file->file, indexHEAD + number * indexRECORD, indexRECORD) : NULL;
+  return number < file->head.records ? FileBytes(&file->file, indexFileHEAD + number * indexFileRECORD, indexFileRECORD)
+                                     : NULL;
 }
 
-/* indexFits -- does the log say the same as this record? */
-static Bool indexFits(IndexFile file, uint64_t number)
+/* indexFileFits -- does the log say the same as this record? */
+static Bool indexFileFits(IndexFile file, uint64_t number)
 {
-  const unsigned char *bytes = indexRecord(file, number);
+  const unsigned char *bytes = indexFileRecord(file, number);
   unsigned char header[BlockHeaderSIZE];
   uint64_t offset;
 
@@ -285,27 +307,28 @@ static Bool indexFits(IndexFile file, uint64_t number)
          memcmp(header, bytes + sizeof offset, sizeof header) == 0;
 }
 
-/* indexFitsAll -- the first ones, some all over the log, and the last */
-static Bool indexFitsAll(IndexFile file)
+/* indexFileFitsAll -- the first ones, some all over the log, and the last */
+static Bool indexFileFitsAll(IndexFile file)
 {
   uint64_t records = file->head.records, stride = records / IndexFileSAMPLES + 1, i;
 
   for (i = 0; i < records && i < IndexFileSAMPLES; ++i)
-    if (!indexFits(file, i))
+    if (!indexFileFits(file, i))
       return FALSE;
   for (; i < records; i += stride)
-    if (!indexFits(file, i))
+    if (!indexFileFits(file, i))
       return FALSE;
-  return records == 0 || indexFits(file, records - 1);
+  return records == 0 || indexFileFits(file, records - 1);
 }
 
-/* indexSound -- are the head's numbers those of a file of this length? */
-static Bool indexSound(const IndexFileHeadStruct *head, uint64_t size)
+/* indexFileSound -- are the head's numbers those of a file of this length? */
+static Bool indexFileSound(const IndexFileHeadStruct *head, uint64_t size)
 {
   Index i;
 
-  if (head->crc != indexHeadCrc(head) || head->checks > IndexFileChecksMAX || head->bytes > size - indexHEAD ||
-      head->records > (size - indexHEAD) / indexRECORD || size != indexHEAD + head->records * indexRECORD + head->bytes)
+  if (head->crc != indexFileHeadCrc(head) || head->checks > IndexFileChecksMAX || head->bytes > size - indexFileHEAD ||
+      head->records > (size - indexFileHEAD) / indexFileRECORD ||
+      size != indexFileHEAD + head->records * indexFileRECORD + head->bytes)
     return FALSE;
   for (i = 0; i < head->checks; ++i)
     if (head->check[i].size > IndexFileCheckBytesMAX || head->check[i].offset > size ||
@@ -314,8 +337,8 @@ static Bool indexSound(const IndexFileHeadStruct *head, uint64_t size)
   return TRUE;
 }
 
-/* indexHead -- read and check the head; returns why it is of no use, or NULL */
-static const char *indexHead(IndexFile file, const struct stat *log)
+/* indexFileHead -- read and check the head; returns why it is of no use, or NULL */
+static const char *indexFileHead(IndexFile file, const struct stat *log)
 {
   IndexFileHead head = &file->head;
 
@@ -326,21 +349,21 @@ static const char *indexHead(IndexFile file, const struct stat *log)
     return "is damaged";
   if (head->version != IndexFileVERSION)
     return "is an index of another version";
-  if (!indexSound(head, file->file.size))
+  if (!indexFileSound(head, file->file.size))
     return "is damaged";
   if (file->log->size < head->size)
     return "is of a longer log";
   file->same = file->log->size == head->size;
-  if (file->same && ((int64_t)log->st_mtim.tv_sec != head->seconds || (int64_t)log->st_mtim.tv_nsec != head->nanos))
+  if (file->same && (log->st_mtim.tv_sec != head->seconds || log->st_mtim.tv_nsec != head->nanos))
     return "is older than the log";
-  return indexFitsAll(file) ? NULL : "is damaged, or of another log";
+  return indexFileFitsAll(file) ? NULL : "is damaged, or of another log";
 }
 
 Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
 {
   struct stat status;
   IndexFile file;
-  Res res = indexMake(&file, log, &status);
+  Res res = indexFileMake(&file, log, &status);
 
   if (res != ResOK)
     return res == ResMEMORY ? res : ResEND;
@@ -351,12 +374,12 @@ Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
     res = ResEND;
   else if (file->file.fd < 0)
     *whyReturn = "cannot be opened";
-  else if (!indexTrusts(&file->file.size, file->file.fd, &status))
+  else if (!indexFileTrusts(&file->file.size, file->file.fd, &status))
     *whyReturn = "belongs to somebody else, or is no file";
   else
-    *whyReturn = indexHead(file, &status);
+    *whyReturn = indexFileHead(file, &status);
   if (*whyReturn != NULL)
-    res = indexMayReplace(file) ? ResFORMAT : ResPARAM;
+    res = indexFileMayReplace(file) ? ResFORMAT : ResPARAM;
   if (res == ResOK)
     *fileReturn = file;
   else
@@ -364,18 +387,29 @@ Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
   return res;
 }
 
+/* indexFilePlace -- the place of a record in the log; UINT64_MAX: there is no such record */
+static uint64_t indexFilePlace(IndexFile file, uint64_t number)
+{
+  const unsigned char *bytes = indexFileRecord(file, number);
+  uint64_t place = UINT64_MAX;
+
+  if (bytes != NULL)
+    memcpy(&place, bytes, sizeof place);
+  return place;
+}
+
 const unsigned char *IndexFileAt(IndexFile file, uint64_t offset)
 {
   const unsigned char *bytes;
-  uint64_t place = 0;
 
-  while ((bytes = indexRecord(file, file->next)) != NULL) {
-    memcpy(&place, bytes, sizeof place);
-    if (place >= offset)
-      break;
+  while (indexFilePlace(file, file->next) < offset)
     ++file->next;
-  }
-  return bytes != NULL && place == offset && offset + BlockHeaderSIZE <= file->log->size ? bytes + sizeof place : NULL;
+  /* Places have no checksum: one that is not in order has another record's header behind it. */
+  if (indexFilePlace(file, file->next) != offset || indexFilePlace(file, file->next + 1) <= offset ||
+      offset + BlockHeaderSIZE > file->log->size)
+    return NULL;
+  bytes = indexFileRecord(file, file->next);
+  return bytes != NULL ? bytes + sizeof offset : NULL;
 }
 
 Bool IndexFileSame(IndexFile file)
@@ -383,8 +417,8 @@ Bool IndexFileSame(IndexFile file)
   return file->same;
 }
 
-/* indexCheck -- the bytes of a check point; ResFORMAT: they are damaged, or not there */
-static Res indexCheck(unsigned char **bytesReturn, IndexFile file, const IndexFileCheckStruct *check)
+/* indexFilePoint -- the bytes of a check point; ResFORMAT: they are damaged, or not there */
+static Res indexFilePoint(unsigned char **bytesReturn, IndexFile file, const IndexFilePointStruct *check)
 {
   unsigned char *bytes = malloc(check->size + 1);
 
@@ -405,13 +439,14 @@ Res IndexFileNearest(LogPosition positionReturn, unsigned char **bytesReturn, Si
   Res res = ResEND;
   Index i;
 
+  AVER(IndexFileCheck(file));
   for (i = file->head.kept == kept ? file->head.checks : 0; i-- > 0 && res != ResOK && res != ResMEMORY;) {
-    const IndexFileCheckStruct *check = &file->head.check[i];
+    const IndexFilePointStruct *check = &file->head.check[i];
     if (LogPositionCompare(&check->position, position) > 0)
       continue;
     *positionReturn = check->position;
     *sizeReturn = check->size;
-    res = indexCheck(bytesReturn, file, check);
+    res = indexFilePoint(bytesReturn, file, check);
   }
   return res == ResFORMAT ? ResEND : res;
 }

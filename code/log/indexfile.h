@@ -3,14 +3,19 @@
  * The headers of the log's blocks stand in it one behind the other, each with its place in the log, so that scanning
  * reads them there instead of one here and one there all over the log.  That is all: whatever is not in the index is
  * read from the log, so the index may be of what the log was before it grew.  Behind the headers there may be check
- * points: what somebody wants to know again about certain positions of the log (heap/managerstate.h).  They serve as long as
+ * points: what a client wants to know again about certain positions of the log (heap/heapat.h).  They serve as long as
  * nothing has come to the log.
  *
  * An index is not believed blindly.  It must belong to the log's owner, to us or to root; the log must not be shorter
  * than it was, nor changed in place; some hundred of the headers, all over the log, are compared when it is opened,
  * each one has a checksum, and a block's own is compared with the log when the block is loaded.
  *
- * Always true: headers and check points are in the order of their places and positions.
+ * Always true (IndexFileCheck):
+ *   it is being written, or it is read, or neither once it is finished
+ *   while it is written: check points stand one behind the other, behind the headers and up to its end, in the order of
+ *   their positions; head.bytes <= IndexFileRoom; head.covered <= head.size
+ *   while it is read: each check point ends where the file ends, or before; next <= head.records
+ * Headers are in the order of their places; a record that is not is not used (IndexFileAt).
  *
  * Design: design/log.md .indexfile      Tests: test/log/indexfiletest.c, test/log/indexfile.t
  */
@@ -23,7 +28,6 @@
 #include "format/block.h"
 #include "log/log.h"
 #include "log/logfile.h"
-#include "request/position.h"
 
 #define IndexFileMAGIC "\x8fPAWidx\n" /* 8 bytes */
 
@@ -42,11 +46,11 @@ typedef struct IndexFileRecordStruct {
 } IndexFileRecordStruct, *IndexFileRecord;
 
 /* One check point, as the head has it. */
-typedef struct IndexFileCheckStruct {
+typedef struct IndexFilePointStruct {
   LogPositionStruct position; /* the next event is at it or behind it */
   uint64_t offset;            /* its bytes, in the index file */
   uint32_t size, crc;
-} IndexFileCheckStruct, *IndexFileCheck;
+} IndexFilePointStruct, *IndexFilePoint;
 
 /* The head, as it stands in the file, in the order of whoever wrote it: another order is another version. */
 typedef struct IndexFileHeadStruct {
@@ -57,7 +61,7 @@ typedef struct IndexFileHeadStruct {
   uint64_t records;       /* behind the head, */
   uint64_t covered;       /* which are of the log up to here */
   uint64_t bytes;         /* of check points */
-  IndexFileCheckStruct check[IndexFileChecksMAX];
+  IndexFilePointStruct check[IndexFileChecksMAX];
   uint32_t kept;          /* version of what the check points hold, which is their owner's */
   uint32_t crc;           /* of all before */
 } IndexFileHeadStruct, *IndexFileHead;
@@ -82,11 +86,13 @@ extern Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn
 extern const unsigned char *IndexFileAt(IndexFile file, uint64_t offset);
 
 /* IndexFileSame -- has nothing come to the log since?
- * IndexFileNearest -- the last check point at `position` or before it, of `kept` as above: its position, and *sizeReturn
- * bytes that the caller frees; ResEND: there is none that can be had; ResMEMORY */
+ * IndexFileNearest -- the last check point at `position` or before it, of `kept` as above: its position, and
+ * *sizeReturn bytes that the caller frees; ResEND: there is none that can be had; ResMEMORY */
 extern Bool IndexFileSame(IndexFile file);
 extern Res IndexFileNearest(LogPosition positionReturn, unsigned char **bytesReturn, Size *sizeReturn, IndexFile file,
                             uint32_t kept, const LogPositionStruct *position);
+
+extern Bool IndexFileCheck(IndexFile file);
 
 /* IndexFileHeadOf -- what its head says
  * IndexFileBytes -- how long it is

@@ -4,20 +4,16 @@
  */
 #include "log/load.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "base/crc.h"
 #include "base/grow.h"
-#include "format/block.h"
-#include "log/logfile.h"
 
 enum {
   loaderSparesMAX = 16, /* blocks' memory that is kept for the next ones */
-  loaderGRAIN = 4096    /* memory is had in multiples, so that it fits the next block, too */
+  loaderGRAIN = 4096    /* memory is allocated in multiples, so that it fits the next block, too */
 };
 
 Res LoaderInit(Loader loader, Table table, File *files)
@@ -32,6 +28,7 @@ Res LoaderInit(Loader loader, Table table, File *files)
 
 void LoaderFinish(Loader loader)
 {
+  AVER(loader->memory == 0);
   while (loader->spare != NULL) {
     Loaded next = loader->spare->spare;
     free(loader->spare);
@@ -41,39 +38,53 @@ void LoaderFinish(Loader loader)
   free(loader->unpack);
 }
 
-/* loaderAlloc -- memory for a block with `used` bytes and up to `items` events */
-static Loaded loaderAlloc(Loader loader, Size used, Count items)
+/* loaderAlloc -- memory for a block of a stream, with all its bytes and events: a spare one that fits, because pages
+ * that are touched anew cost more than the merge; NULL: there is none */
+static Loaded loaderAlloc(Loader loader, Stream stream, const BlockHeaderStruct *header)
 {
-  Size size = sizeof(LoadedStruct) + items * sizeof(LoadedItemStruct) + used + PackSlackSIZE;
-  Loaded *link, loaded;
+  Size size = sizeof(LoadedStruct) + header->count * sizeof(LoadedItemStruct) + header->used + PackSlackSIZE;
+  Loaded *link = &loader->spare, loaded;
 
-  for (link = &loader->spare; *link != NULL; link = &(*link)->spare)
-    if ((*link)->size >= size && (*link)->size <= 2 * size + loaderGRAIN) {
-      loaded = *link;
-      *link = loaded->spare;
-      --loader->spares;
-      loader->memory += loaded->size;
-      return loaded;
-    }
-  size = WordAlignUp(size, loaderGRAIN);
-  loaded = malloc(size);
+  while (*link != NULL && ((*link)->size < size || (*link)->size > 2 * size + loaderGRAIN))
+    link = &(*link)->spare;
+  loaded = *link;
   if (loaded != NULL) {
-    loaded->size = size;
-    loader->memory += size;
+    *link = loaded->spare;
+    --loader->spares;
+  } else if ((loaded = malloc(WordAlignUp(size, loaderGRAIN))) == NULL) {
+    return NULL;
+  } else {
+    loaded->size = WordAlignUp(size, loaderGRAIN);
   }
+  loader->memory += loaded->size;
+  *loaded = (LoadedStruct){.stream = stream, .sequence = header->sequence, .cpu = BlockCpu(header),
+                           .item = (LoadedItem)(loaded + 1), .size = loaded->size};
   return loaded;
 }
 
 void LoaderFree(Loader loader, Loaded loaded)
 {
+  AVER(loader->memory >= loaded->size);
   loader->memory -= loaded->size;
-  if (loader->spares == loaderSparesMAX) {
+  if (loaded->size == 0 || loader->spares == loaderSparesMAX) {
     free(loaded);
     return;
   }
   loaded->spare = loader->spare;
   loader->spare = loaded;
   ++loader->spares;
+}
+
+Bool LoadedCheck(const LoadedStruct *loaded)
+{
+  Bool sound = loaded->next <= loaded->count && (loaded->size == 0) == (loaded->original != NULL) &&
+               (!loaded->parked || (loaded->size == 0 && loaded->at <= loaded->end));
+  Index i;
+
+  for (i = 1; sound && i < loaded->count; ++i)
+    sound = loaded->item[i - 1].fine < loaded->item[i].fine ||
+            (loaded->item[i - 1].fine == loaded->item[i].fine && loaded->item[i - 1].at < loaded->item[i].at);
+  return sound;
 }
 
 /* loaderDropped -- where a block's header was are zeros: it was cut away on purpose while we read */
@@ -262,14 +273,12 @@ static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHea
                ? loadWalkSwapped(&walk, report, loaded, bytes, header->used, header->count)
                : loadWalkOurs(&walk, report, loaded, bytes, header->used, header->count);
 
-  if (end + sizeof(EventHeaderStruct) <= header->used) {
+  if (end + sizeof(EventHeaderStruct) <= header->used)
     report->what = "an event that cannot be";
-    report->lost = walk.events < header->count ? header->count - (uint32_t)walk.events : 0;
-  }
-  else if (walk.events != header->count) {
+  else if (walk.events != header->count)
     report->what = "block header has a wrong count of events";
-    report->lost = walk.events < header->count ? header->count - (uint32_t)walk.events : 0;
-  }
+  if (report->what != NULL && walk.events < header->count)
+    report->lost = header->count - (uint32_t)walk.events;
   if (!walk.sorted)
     qsort(loaded->item, loaded->count, sizeof *loaded->item, loadedCompare);
 }
@@ -287,19 +296,10 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   res = loaderRead(loader, &header, report, entry);
   if (res != ResOK)
     return res;
-  report->lost = header.count;
-  AVER(stream->process->headed);
-  loaded = loaderAlloc(loader, header.used, header.count);
+  AVER(entry->sequence == header.sequence && stream->process->headed);
+  loaded = loaderAlloc(loader, stream, &header);
   if (loaded == NULL)
     return ResMEMORY;
-  loaded->stream = stream;
-  loaded->sequence = header.sequence;
-  loaded->cpu = BlockCpu(&header);
-  loaded->next = 0;
-  loaded->parked = FALSE;
-  loaded->stamp = 0;
-  loaded->item = (LoadedItem)(loaded + 1);
-  loaded->original = NULL;
   bytes = (unsigned char *)(loaded->item + header.count);
   loaded->bytes = bytes;
   if ((header.flags & BlockFlagPACKED) == 0) {
@@ -307,10 +307,10 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
   } else if (BlockUnpack(loader->unpack, stream->process->public.registry, loader->rest, header.rest, header.first,
                          bytes, header.used) != ResOK) {
     report->what = "block does not unpack";
+    report->lost = header.count;
     LoaderFree(loader, loaded);
     return ResFORMAT;
   }
-  report->lost = 0;
   if (UNLIKELY(header.discarded > stream->passed)) {
     loader->table->passed = CountAdd(loader->table->passed, header.discarded - stream->passed);
     stream->passed = header.discarded;
@@ -343,6 +343,7 @@ void ParkInit(Park park)
 
 void ParkFinish(Park park)
 {
+  AVER(ParkCheck(park) && park->free == park->places);
   if (park->fd >= 0)
     (void)close(park->fd);
   free(park->freed);
@@ -363,8 +364,20 @@ static Bool parkPlace(Park park, uint32_t *placeReturn)
   return TRUE;
 }
 
+Bool ParkCheck(const ParkStruct *park)
+{
+  Bool sound = park->free <= park->places && park->places <= ParkPlacesMAX && park->places <= park->capacity &&
+               (park->fd >= 0 || park->places == 0);
+  Index i;
+
+  for (i = 0; sound && i < park->free; ++i)
+    sound = park->freed[i] < park->places;
+  return sound;
+}
+
 void ParkRelease(Park park, Loaded loaded)
 {
+  AVER(!loaded->parked || (park->free < park->places && loaded->place < park->places));
   if (loaded->parked)
     park->freed[park->free++] = loaded->place;
   loaded->parked = FALSE;
@@ -397,32 +410,31 @@ static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endRetur
 Res ParkPut(Park park, Loader loader, Loaded *loaded)
 {
   Loaded big = *loaded, small;
+  uint64_t end;
   uint32_t place;
 
-  AVER(!big->parked && big->next < big->count);
+  AVER(LoadedCheck(big) && !big->parked && big->next < big->count);
   if (park->failed || !parkPlace(park, &place)) {
     park->failed = TRUE;
     return ResFAIL;
   }
   small = malloc(sizeof *small + parkItemsMAX * (sizeof(LoadedItemStruct) + sizeof(uint32_t)) + parkWindowSIZE);
-  if (small == NULL || !parkEvents(park, big, (uint64_t)place * parkPlaceSIZE, &small->end)) {
+  if (small == NULL || !parkEvents(park, big, (uint64_t)place * parkPlaceSIZE, &end)) {
     free(small);
     park->freed[park->free++] = place;
     park->failed = TRUE;
     return ResFAIL;
   }
-  small->stream = big->stream;
-  small->sequence = big->sequence;
-  small->cpu = big->cpu;
+  *small = *big;
   small->item = (LoadedItem)(small + 1);
   small->original = (uint32_t *)(small->item + parkItemsMAX);
   small->bytes = (unsigned char *)(small->original + parkItemsMAX);
   small->size = 0;
   small->count = small->next = 0;
   small->parked = TRUE;
-  small->stamp = 0;
   small->place = place;
   small->at = (uint64_t)place * parkPlaceSIZE;
+  small->end = end;
   LoaderFree(loader, big);
   *loaded = small;
   return ParkRefill(park, small);
@@ -457,7 +469,7 @@ Res ParkRefill(Park park, Loaded loaded)
     at += length;
     ++n;
   }
-  AVER(n > 0);
+  AVER(n > 0 && n <= parkItemsMAX);
   loaded->at += at;
   loaded->count = n;
   loaded->next = 0;

@@ -3,8 +3,8 @@
  * Loading reads the block, verifies its checksum, unpacks it, and lists the events that are wanted, sorted by time
  * (a signal handler's events may stand out of order).
  *
- * Always true: items rise in time, equal times in the order of the bytes; next <= count; every item's
- * event lies within the bytes and has the length that its type asks for.
+ * Always true (LoadedCheck): items rise in time, equal times in the order of the bytes; next <= count; what is parked
+ * is within its place in the file.  Every item's event lies within the bytes and has the length that its type asks for.
  *
  * Design: design/log.md .load      Tests: test/log/logtest.c, test/log/hostiletest.c
  */
@@ -33,10 +33,10 @@ typedef struct LoadedStruct {
   Count count, next;         /* items, and the one that is next */
   LoadedItem item;           /* behind this */
   const unsigned char *bytes; /* behind those */
-  const struct ReadingRouteStruct *routes; /* reading.h: who is called for its events, */
-  uint64_t stamp;            /* if it is the pass's; 0: nobody has asked yet */
+  const struct ReadingRouteStruct *routes; /* reading.h: the hooks for its events, */
+  uint64_t stamp;            /* if it is the pass's; 0: not asked yet */
   const uint32_t *original;  /* of a window: where each item's event was in the block; NULL: where `at` says */
-  Size size;                 /* bytes of memory, this included; 0 for one that was parked */
+  Size size;                 /* bytes of memory that the loader counts, this included; 0 for one that was parked */
   struct LoadedStruct *spare; /* in the loader's list */
   Bool parked;               /* park.h: items and bytes are a window of what stands in a file */
   uint32_t place;            /* there */
@@ -51,7 +51,7 @@ typedef struct LoaderStruct {
   Unpack unpack;
   Loaded spare;          /* memory of blocks that are used up */
   Count spares;
-  Size memory;           /* of the blocks that are loaded, without spares */
+  Size memory;           /* bytes of the blocks that are loaded, and were not parked; without spares */
 } LoaderStruct, *Loader;
 
 /* What loading found that a caller may have to tell. */
@@ -77,6 +77,7 @@ extern void LoaderFinish(Loader loader);
 extern Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry,
                       const unsigned char *wanted);
 extern void LoaderFree(Loader loader, Loaded loaded);
+extern Bool LoadedCheck(const LoadedStruct *loaded);
 
 /* ---- Open blocks put aside on disk ----
  *
@@ -84,7 +85,8 @@ extern void LoaderFree(Loader loader, Loaded loaded);
  * event is furthest away have what is left of their events written to a temporary file without a name, and read back
  * in small windows; so an open stream costs a few KiB, and nothing is ever read or unpacked twice.
  *
- * Always true: a place in the file belongs to one open block; places are used again.
+ * Always true (ParkCheck): a place in the file is free, or belongs to one open block; places are used again, and all
+ * that are free are known.
  */
 
 enum { ParkPlacesMAX = 65536 };
@@ -99,6 +101,7 @@ typedef struct ParkStruct {
 
 extern void ParkInit(Park park);
 extern void ParkFinish(Park park);
+extern Bool ParkCheck(const ParkStruct *park);
 
 /* ParkPut -- put *loaded aside: it is given back to the loader, and a small one takes its place
  * ResFAIL: that cannot be done; *loaded stays as it is.  ResIO: its events are gone, and reading cannot go on. */

@@ -1,4 +1,4 @@
-/* log.h -- the reader: any number of logs, merged by time, delivered to whoever asks
+/* log.h -- the reader: any number of logs, merged by time, delivered to the hooks of requests
  *
  * A Log is one or more files opened together (the seeds' traceset): of each process (trace) the header, of each
  * thread and kind a stream of blocks.  Who wants events files a request (request.h), and its hooks are called for each
@@ -7,7 +7,8 @@
  * What is damaged or missing is told to the message hook, one line for each gap, and the rest is delivered.  Memory is
  * constant for each stream that is open at a time, whatever the size of the files.
  *
- * Design: design/log.md      Tests: test/log/logtest.c, test/log/logwhotest.c, test/log/logbadtest.c, test/log/hostiletest.c
+ * Design: design/log.md      Tests: test/log/logtest.c, test/log/logwhotest.c, test/log/logbadtest.c,
+ * test/log/hostiletest.c
  */
 #ifndef LOG_LOG_H
 #define LOG_LOG_H
@@ -21,10 +22,31 @@
 #include "format/header.h"
 #include "format/registry.h"
 #include "log/pawlog.h"
-#include "request/position.h"
 
 typedef PawLog Log;
 typedef struct IndexFileStruct *IndexFile; /* indexfile.h */
+
+/* A position stands before an event, or between two: it is the key by which events are ordered, and any key is a
+ * position, whether or not an event has it.  So positions can be compared without reading anything, and mean the same
+ * place whichever kinds or types are read.  A time is the position before all events of that time. */
+typedef PawPosition LogPositionStruct, *LogPosition;
+
+#define LogPositionFIRST {0, 0, 0, 0, 0}
+#define LogPositionLAST  {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}
+
+/* LogPositionCompare -- less than, equal to or greater than 0, as `a` stands before, at or behind `b` */
+static inline int LogPositionCompare(const LogPositionStruct *a, const LogPositionStruct *b)
+{
+  if (a->fine != b->fine)
+    return a->fine < b->fine ? -1 : 1;
+  if (a->process != b->process)
+    return a->process < b->process ? -1 : 1;
+  if (a->stream != b->stream)
+    return a->stream < b->stream ? -1 : 1;
+  if (a->sequence != b->sequence)
+    return a->sequence < b->sequence ? -1 : 1;
+  return a->at < b->at ? -1 : a->at > b->at;
+}
 
 /* A process that recorded, as its newest sound header says. */
 typedef struct LogProcessStruct {
@@ -42,13 +64,13 @@ enum {
 /* One event; valid while the hook runs. */
 typedef struct LogEventStruct {
   uint64_t time;           /* ns of wall time since 1970 */
-  uint64_t fine;           /* position.h; the next three complete the event's position */
+  uint64_t fine;           /* this and the next three are the event's position in its process */
   uint64_t sequence;       /* of its block in the stream */
   uint32_t at;             /* place in the block's bytes */
   LogProcess process;
   uint32_t thread;         /* the system's number */
   uint32_t stream;         /* number of its stream in the process */
-  uint8_t kind;            /* of its block: its type's, unless somebody wrote nonsense */
+  uint8_t kind;            /* of its block: its type's, unless the log is nonsense */
   EventType type;
   uint16_t length;         /* of the event, without the mark for a cut string */
   Bool cut;                /* the string was cut */
@@ -180,6 +202,25 @@ extern void LogSummarize(LogSummary summaryReturn, Log log);
 extern Count LogProcesses(Log log);
 extern LogProcess LogProcessAt(Log log, Index i);
 extern LogProcess LogProcessFind(Log log, uint64_t identity);
+
+/* Events that were discarded before blocks of a stream, or, if `stream` is FALSE, that no block of the process could
+ * count. */
+typedef struct LogDiscardStruct {
+  LogProcess process;
+  Bool stream;
+  uint32_t thread; /* the system's number */
+  unsigned kind;
+  uint64_t events; /* not 0 */
+} LogDiscardStruct;
+
+/* LogDiscards -- call `hook` for all that were discarded, which sum up to LogSummaryStruct's `discarded` */
+extern void LogDiscards(Log log, void (*hook)(void *data, const LogDiscardStruct *discard), void *data);
+
+/* DocumentSince -- seconds from `first`, when a log begins, to `time`, both ns; 0 if that is earlier */
+static inline double DocumentSince(uint64_t first, uint64_t time)
+{
+  return time < first ? 0 : (double)(time - first) / 1e9;
+}
 
 /* LogTime -- ticks of a process's clock as ns of wall time
  * LogProcessNewest -- ns of wall time of the first event in the latest block that the log has, so far, of process `i`;

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,11 +27,9 @@ int FileOpenTemporary(void)
 
   if (folder == NULL || *folder == '\0')
     folder = "/tmp";
-#ifdef O_TMPFILE
   fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0)
     return fd;
-#endif
   if (snprintf(path, sizeof path, "%s/pawprintXXXXXX", folder) >= (int)sizeof path) {
     errno = ENAMETOOLONG;
     return -1;
@@ -49,9 +46,7 @@ static Res fileWrite(int fd, off_t offset, const void *bytes, Size size)
   const char *next = bytes;
 
   while (size > 0) {
-    ssize_t n = offset < 0 ? write(fd, next, size) : pwrite(fd, next, size, offset);
-    if (n < 0 && errno == EINTR)
-      continue;
+    ssize_t n = TEMP_FAILURE_RETRY(offset < 0 ? write(fd, next, size) : pwrite(fd, next, size, offset));
     if (n <= 0) {
       errno = n == 0 ? ENOSPC : errno;
       return ResIO;
@@ -79,14 +74,21 @@ Res FileAppend(int fd, const void *message, Size size)
   ssize_t n = 0;
 
   for (tries = 0; tries < fileTRIES && n >= 0; ++tries) {
-    do
-      n = write(fd, message, size);
-    while (n < 0 && errno == EINTR);
+    n = TEMP_FAILURE_RETRY(write(fd, message, size));
     if (n == (ssize_t)size)
       return ResOK;
   }
   errno = n < 0 ? errno : ENOSPC;
   return ResIO;
+}
+
+int FileCloseFailed(int fd)
+{
+  int reason = errno;
+
+  (void)close(fd);
+  errno = reason;
+  return -1;
 }
 
 /* fileCopy -- all that `from` has, in a temporary file; its descriptor, or -1 */
@@ -95,19 +97,11 @@ static int fileCopy(int from, LogHooks hooks)
   char bytes[fileCopySIZE];
   int to = FileOpenTemporary();
   uint64_t copied = 0;
+  ssize_t n;
 
-  while (to >= 0) {
-    ssize_t n = read(from, bytes, sizeof bytes);
-    if (n == 0)
-      break;
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0 || FileWriteAll(to, bytes, (Size)n) != ResOK) {
-      int reason = errno;
-      (void)close(to);
-      errno = reason;
-      return -1;
-    }
+  while (to >= 0 && (n = TEMP_FAILURE_RETRY(read(from, bytes, sizeof bytes))) != 0) {
+    if (n < 0 || FileWriteAll(to, bytes, (Size)n) != ResOK)
+      return FileCloseFailed(to);
     copied += (uint64_t)n;
     if (hooks->scanning != NULL)
       hooks->scanning(hooks->data, copied, 0);
@@ -115,44 +109,28 @@ static int fileCopy(int from, LogHooks hooks)
   return to;
 }
 
+/* fileRegular -- open what `path` names, or a copy of it where it is no regular file; its descriptor, or -1 */
+static int fileRegular(const char *path, LogHooks hooks)
+{
+  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), copy;
+  struct stat status;
+
+  if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
+    return fd;
+  copy = fileCopy(fd, hooks);
+  (void)FileCloseFailed(fd);
+  return copy;
+}
+
 Res FileOpen(File file, const char *path, LogHooks hooks)
 {
   struct stat status;
-  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+  int fd = fileRegular(path, hooks);
 
-  if (fd < 0)
+  if (fd < 0 || fstat(fd, &status) != 0)
     return ResIO;
-  if (fstat(fd, &status) != 0)
-    goto fail;
-  if (S_ISDIR(status.st_mode)) {
-    errno = EISDIR;
-    goto fail;
-  }
-  if (!S_ISREG(status.st_mode)) {
-    int copy = fileCopy(fd, hooks);
-    if (copy < 0)
-      goto fail;
-    (void)close(fd);
-    fd = copy;
-    if (fstat(fd, &status) != 0)
-      goto fail;
-  }
-  file->path = path;
-  file->fd = fd;
-  file->size = (uint64_t)status.st_size;
-  file->live = file->left = file->core = FALSE;
-  file->ahead = 0;
-  file->failed = 0;
-  file->windowAt = 0;
-  file->windowSize = 0;
+  *file = (FileStruct){.path = path, .fd = fd, .size = (uint64_t)status.st_size};
   return ResOK;
-
-fail: {
-  int reason = errno;
-  (void)close(fd);
-  errno = reason;
-  return ResIO;
-}
 }
 
 void FileClose(File file)
@@ -161,18 +139,34 @@ void FileClose(File file)
   file->fd = -1;
 }
 
+int FileAgain(int fd, int flags)
+{
+  char name[32];
+
+  (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  return open(name, flags | O_CLOEXEC);
+}
+
+Size FileText(const char *path, char *room, Size size)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd >= 0 ? read(fd, room, size - 1) : -1;
+
+  AVER(size > 0);
+  if (fd >= 0)
+    (void)close(fd);
+  room[length > 0 ? length : 0] = '\0';
+  return length > 0 ? (Size)length : 0;
+}
+
 Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size)
 {
   char *next = bytes;
 
   while (size > 0) {
-    ssize_t n = pread(fd, next, size, (off_t)offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return ResIO;
-    if (n == 0)
-      return ResEND;
+    ssize_t n = TEMP_FAILURE_RETRY(pread(fd, next, size, (off_t)offset));
+    if (n <= 0)
+      return n < 0 ? ResIO : ResEND;
     next += n;
     offset += (uint64_t)n;
     size -= (Size)n;
@@ -209,8 +203,7 @@ uint64_t FileData(File file, uint64_t offset)
   return (uint64_t)data < file->size ? (uint64_t)data : file->size;
 }
 
-/* fileWindow -- have the window at `offset`, `size` bytes if there are so many */
-static void fileWindow(File file, uint64_t offset, Size size)
+void FileGlance(File file, uint64_t offset, Size size)
 {
   uint64_t left = offset < file->size ? file->size - offset : 0;
 
@@ -218,16 +211,9 @@ static void fileWindow(File file, uint64_t offset, Size size)
     return;
   if (left < size)
     size = (Size)left;
-  file->windowSize = 0;
-  if (size > 0 && fileReadAt(file, offset, file->window, size) == ResOK) {
-    file->windowAt = offset;
-    file->windowSize = size;
-  }
-}
-
-void FileGlance(File file, uint64_t offset, Size size)
-{
-  fileWindow(file, offset, size);
+  AVER(size <= FileWindowSIZE);
+  file->windowAt = offset;
+  file->windowSize = fileReadAt(file, offset, file->window, size) == ResOK ? size : 0;
 }
 
 void FileAhead(File file, uint64_t offset)
@@ -242,11 +228,7 @@ void FileAhead(File file, uint64_t offset)
 
 const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn)
 {
-  fileWindow(file, offset, FileWindowSIZE);
-  if (file->windowSize == 0) {
-    *sizeReturn = 0;
-    return file->window;
-  }
+  FileGlance(file, offset, FileWindowSIZE);
   *sizeReturn = (Size)(file->windowAt + file->windowSize - offset);
   return file->window + (offset - file->windowAt);
 }

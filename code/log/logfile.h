@@ -40,6 +40,16 @@ extern int FileOpenTemporary(void);
 
 extern void FileClose(File file);
 
+/* FileAgain -- open once more what a descriptor has open: another open file description, -1 with errno set */
+extern int FileAgain(int fd, int flags);
+
+/* FileText -- the beginning of a small file, as those of /proc are, as a string in `room`; how long it is, 0 and an
+ * empty string if it cannot be read */
+extern Size FileText(const char *path, char *room, Size size);
+
+/* FileCloseFailed -- close a descriptor of which something has failed: errno stays.  Returns -1. */
+extern int FileCloseFailed(int fd);
+
 /* FileBytes -- `size` (at most FileWindowSIZE) bytes at `offset`; NULL if they are not all there
  * FileAvailable -- the same for what is there of them; *sizeReturn may be less, and is 0 at the end */
 extern const unsigned char *FileBytes(File file, uint64_t offset, Size size);
@@ -58,14 +68,14 @@ extern uint64_t FileData(File file, uint64_t offset);
 /* FileRead -- `size` bytes at `offset` into `bytes`; ResEND if the file ends before, ResIO */
 extern Res FileRead(File file, uint64_t offset, void *bytes, Size size);
 
-/* FileReadAt -- the same for a bare descriptor.  FileWriteAt -- write all of it there; FileWriteAll, where the descriptor
- * stands.  ResIO: errno says why, and some of it may be written */
+/* FileReadAt -- the same for a bare descriptor.  FileWriteAt -- write all of it there; FileWriteAll, where the
+ * descriptor stands.  ResIO: errno says why, and some of it may be written */
 extern Res FileReadAt(int fd, uint64_t offset, void *bytes, Size size);
 extern Res FileWriteAt(int fd, uint64_t offset, const void *bytes, Size size);
 extern Res FileWriteAll(int fd, const void *bytes, Size size);
 
-/* FileAppend -- one message to a log that others may append to at the same moment, all of it in one go: where a write is cut
- * short, it is written anew, and readers pass the piece */
+/* FileAppend -- one message to a log that others may append to at the same moment, all of it in one go: where a write
+ * is cut short, it is written anew, and readers pass the piece */
 extern Res FileAppend(int fd, const void *message, Size size);
 
 #endif /* LOG_LOGFILE_H */

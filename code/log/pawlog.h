@@ -15,7 +15,8 @@
  * Always true of a request that is filed: the hooks before and after it are called once; beforeChunk and afterChunk
  * alternate, and begin and end each time that it is served; hooks for events are called between these only.
  *
- * Manual: pawlog(3)      Design: design/requests.md .public      Tests: test/library/pawlogtest.c, test/library/pawlog.t
+ * Manual: pawlog(3)      Design: design/requests.md .public      Tests: test/library/pawlogtest.c,
+ * test/library/pawlog.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -53,6 +54,9 @@ typedef struct EventTypeStruct *PawType;     /* of events, in one process; the s
 typedef struct LogEventStruct *PawEvent;     /* lives while a hook runs */
 typedef struct FilterStruct *PawFilter;      /* to be freed before its log is closed */
 typedef struct LogServiceStruct *PawService;
+typedef struct PawHeapStruct *PawHeap;       /* to be destroyed before its log is closed; the same */
+typedef struct PawBatchStruct *PawBatch;
+typedef struct CodeSymbolsStruct *PawSymbols;
 
 /* One thing that is damaged or missing. */
 typedef struct PawGap {
@@ -270,6 +274,134 @@ PAW_API int PawRead(PawLog log, PawRequest *request);
  * Cost: forwards, reading so many events; backwards, a few times that. */
 PAW_API int PawPositionStep(PawPosition *position, uint64_t *nReturn, PawLog log, PawRequest *request, int64_t n);
 
+/* Heaps: what lives
+ *
+ * Time stamps of two threads may contradict what happened by up to a microsecond, and an address that is free is soon
+ * given out again.  Who counts allocations and frees as their events come therefore sees objects that have gone, and
+ * misses some that live.  A heap restores the order, knows what a process told of what it had already, what a child of
+ * fork begins with, and that the objects of a process end with it. */
+
+/* PawObject -- what was allocated; the heap's own copy. */
+typedef struct PawObject {
+  PawProcess process;
+  uint64_t pool;       /* that it is in, as the log names it */
+  uint64_t addr, size; /* bytes asked for */
+  uint64_t time;       /* of its allocation; a resize does not change it */
+  uint64_t site;       /* code address to which the call returned that allocated or last resized it; 0: not recorded */
+  uint64_t stack;      /* all calls, for PawHeapStack; 0: not recorded */
+  uint32_t thread;     /* that allocated it, as the system numbers it */
+  uint32_t align;      /* bytes asked for; 0: none were */
+} PawObject;
+
+/* Kinds of operations. */
+enum {
+  PAW_ALLOC = 1,   /* the object comes */
+  PAW_FREE,        /* it goes */
+  PAW_MOVE,        /* it is being resized, and is nowhere until that ends: another may come to its address meanwhile */
+  PAW_RESIZE,      /* it has been, and is where `object` says, perhaps at its old place */
+  PAW_RESIZE_FAIL, /* it is back as it was */
+  PAW_END          /* the process of `object` has ended, and all its objects with it */
+};
+
+/* What is special of an operation: bits. */
+enum {
+  PAW_TOLD = 1,      /* PAW_ALLOC: the object was there before: the process has it from its parent, or told of it when
+                        recording began.  PAW_FREE: it was told of, and its real allocation follows. */
+  PAW_PRESUMED = 2,  /* PAW_FREE: no event says so; the address was given out again, or its pool has gone */
+  PAW_BESIDE = 4     /* the object is no longer at its address, where another one may live: it counts, but what is at
+                        an address stays as it is */
+};
+
+typedef struct PawOperation {
+  int kind;
+  unsigned special;
+  uint64_t time;     /* never falls within a process */
+  uint32_t thread;   /* whose operation it is, as the system numbers it; 0: of none */
+  PawObject object;
+  uint64_t oldAddr, oldSize; /* PAW_RESIZE: before */
+} PawOperation;
+
+/* What is known of the heap of a process. */
+typedef struct PawHeapCounts {
+  uint64_t objects, bytes;         /* that live, or lived when it ended */
+  uint64_t peakObjects, peakBytes; /* that lived at the peak of bytes, */
+  uint64_t peakTime;               /* which was then */
+  uint64_t repairs;                /* events that were put behind a later one */
+  uint64_t overlaps;               /* allocations of a live address: a free is missing */
+  uint64_t unmatched;              /* frees and resizes of what was never seen allocated */
+  uint64_t doubt;                  /* objects more or less: the parent's other threads were at work during the fork */
+} PawHeapCounts;
+
+typedef void (*PawOperationHook)(void *data, const PawOperation *operation);
+
+/* PawHeapCreate -- an empty heap, of the events that `only` is for
+ * only       copied; its bounds, kinds, `choose` and `accept` count, and its hooks do not.  NULL: all events.  A heap
+ *            that misses the beginning, or some of a process's kinds, is that of what it sees.
+ * operation  called for each operation, in an order in which all can have happened; NULL: nobody is told, and reading
+ *            begins at a check point before the end of `only` if the log's index has one
+ * PAW_MEMORY, PAW_PARAM
+ * PawHeapDestroy -- after its request; NULL is none */
+PAW_API int PawHeapCreate(PawHeap *heapReturn, PawLog log, const PawRequest *only, PawOperationHook operation,
+                          void *data);
+PAW_API void PawHeapDestroy(PawHeap heap);
+
+/* PawHeapRequest -- the request by which it gets its events; it is the heap's, to be served once (PawRead,
+ * PawServiceFile), and then PawHeapSettle be called
+ * PawHeapSettle -- nothing more comes: what still waited for an order is decided.  PAW_MEMORY: operations are missing.
+ * PawHeapRead -- both: the short way.  Errors as PawRead and PawHeapSettle have them.
+ * Cost: 20 million events a second */
+PAW_API PawRequest *PawHeapRequest(PawHeap heap);
+PAW_API int PawHeapSettle(PawHeap heap);
+PAW_API int PawHeapRead(PawHeap heap);
+
+/* PawHeapObjects -- the objects of a process that live, pool by pool, in each the oldest first.  The array is the
+ * heap's, until its next call or event.  Before it is settled, events that wait for an order do not count.  Of a
+ * process that has ended there are none, but where no process lives of the one that ended last.  Not from a hook of the
+ * heap's.  PAW_MEMORY.
+ * PawHeapCount -- in numbers; NULL: no event of it has come.  Valid until the next call.  Not from a hook, either. */
+PAW_API int PawHeapObjects(PawHeap heap, PawProcess process, const PawObject **objectsReturn, size_t *countReturn);
+PAW_API const PawHeapCounts *PawHeapCount(PawHeap heap, PawProcess process);
+
+/* PawHeapStack -- the calls of a stack that an object has, the innermost first: addresses of code inside the calls, in
+ * the object's process.  At most `most` of them, *countReturn many.  Not from a hook.
+ * PAW_FAIL: these are not all; others were not recorded, not found, or are more than `most`; PAW_MEMORY, PAW_IO
+ * Cost: of the first call, a pass over the definitions of stacks, 24 to 48 bytes for each frame */
+PAW_API int PawHeapStack(PawHeap heap, uint64_t stack, uint64_t *frames, size_t most, size_t *countReturn);
+
+/* Symbols: what is at addresses of code */
+
+/* A function at an address, and where in it that is.  Strings may have any bytes. */
+typedef struct PawFrame {
+  const char *function; /* as people write it; NULL: unknown */
+  const char *file;     /* its path; NULL: unknown */
+  uint32_t line;        /* 0: unknown */
+  int inlined;          /* the next frame is where it was inlined */
+} PawFrame;
+
+/* PawSymbolsCreate -- the modules of a log.  Their files, and those with debug information, are opened when the first
+ * address in one is asked for: regular ELF files, for reading.  Names of C++ and Rust go through c++filt, a process
+ * that is started when the first is met, if it is installed.
+ * note     is given a line for each file that is missing, is another one, or has no symbols; or NULL
+ * PAW_MEMORY, PAW_IO
+ * PawSymbolsDestroy -- NULL is none */
+PAW_API int PawSymbolsCreate(PawSymbols *symbolsReturn, PawLog log, void (*note)(void *data, const char *line),
+                             void *data);
+PAW_API void PawSymbolsDestroy(PawSymbols symbols);
+
+/* PawSymbolsFind -- the functions at an address, the innermost first, with those into which it was inlined; they stay
+ * until PawSymbolsDestroy
+ * time     at which the address was met: modules come and go
+ * address  inside of the call: that to which it returns (PawObject.site) less 1; or one that PawHeapStack gave
+ * returns  how many there are; 0: nothing is known, or there is no memory
+ * PawSymbolsText -- the same in words, in `text`: "inner at pool.c:12 (inlined by) PoolGet at pool.c:30", else the
+ * module and the distance from its base, "libc.so.6+0x2724a"; cut to `size` bytes, the end included, and fit for a
+ * terminal.  Returns `text`, or "" if size is 0.
+ * Cost: of an address that was asked for before, 50 ns */
+PAW_API size_t PawSymbolsFind(PawSymbols symbols, PawProcess process, uint64_t time, uint64_t address,
+                              const PawFrame **framesReturn);
+PAW_API const char *PawSymbolsText(PawSymbols symbols, PawProcess process, uint64_t time, uint64_t address, char *text,
+                                   size_t size);
+
 /* Services: many requests at a time */
 
 /* PawServiceCreate -- `chunk` is how many events are read between two looks at what is pending; 0: 65536.  PAW_MEMORY.
@@ -289,6 +421,38 @@ PAW_API int PawServiceWithdraw(PawService service, PawRequest *request);
 /* PawServiceRun -- serve until all requests have ended; or until `pending`, which may be NULL, says so after a chunk:
  * PAW_PENDING, and the next call goes on.  PAW_MEMORY, PAW_IO: those that are served have ended.  Not from a hook. */
 PAW_API int PawServiceRun(PawService service, int (*pending)(void *data), void *data);
+
+/* Batches: many events for one call, for languages in which a call costs more than an event (pawlog.py) */
+
+/* PawRecords -- events of one type, each in PAW_RECORD + PawTypeFields(type) words:
+ *   the time; the number of the process and that of the thread, 32 bits each; and then the fields.  P, A, W and U are
+ *   numbers of 64 bits, D is a double, S two of 32 bits: where the string begins in `text`, and its bytes. */
+typedef struct PawRecords {
+  PawType type;
+  size_t count;
+  const uint64_t *words;
+} PawRecords;
+
+enum { PAW_RECORD = 2 };
+
+typedef struct PawBatchEvents {
+  size_t count;              /* events, of all types */
+  const uint32_t *order;     /* count numbers: event after event, the place in `records` of its type, whose next record
+                                it is */
+  size_t types;
+  const PawRecords *records; /* so many, some without events; a place stays its type's in later batches */
+  const char *text;          /* all strings, one after the other */
+  size_t textSize;
+} PawBatchEvents;
+
+/* PawBatchCreate -- events in batches, those that `request` is for: copied, and its hooks do not count.  `chunk` is how
+ * many events are read for a batch; 0: 16384.  PAW_MEMORY, PAW_PARAM.
+ * PawBatchNext -- the next events; valid until the next call.  NULL: there are no more.  Errors as PawServiceRun.
+ * PawBatchDestroy -- NULL is none
+ * Cost: 15 ns an event */
+PAW_API int PawBatchCreate(PawBatch *batchReturn, PawLog log, const PawRequest *request, size_t chunk);
+PAW_API int PawBatchNext(PawBatch batch, const PawBatchEvents **eventsReturn);
+PAW_API void PawBatchDestroy(PawBatch batch);
 
 #ifdef __cplusplus
 }

@@ -4,22 +4,15 @@
  */
 #include "log/processname.h"
 
-#include <string.h>
+#include <stdio.h>
 
-#include "base/text.h"
 #include "log/typenames.h"
 
-enum { calledMAX = 64 }; /* bytes of a name that is believed */
+enum { processNameMAX = 64 }; /* bytes of a name that is believed */
 
-static const char *calledBase(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-
-  return slash != NULL ? slash + 1 : path;
-}
-
-/* calledIsPath -- a title that a program gave itself is no name: "sshd: user [priv]", "worker of /etc/site.conf" */
-static Bool calledIsPath(const char *path)
+/* processNameIsPath -- a title that a program gave itself is no name: "sshd: user [priv]", "worker of
+ * /etc/site.conf" */
+static Bool processNameIsPath(const char *path)
 {
   Size length = strlen(path), i, n;
 
@@ -33,7 +26,7 @@ static Bool calledIsPath(const char *path)
 
 const char *HeaderProgram(const HeaderStruct *header)
 {
-  return calledBase(header->program);
+  return basename(header->program);
 }
 
 Bool HeaderRuns(const HeaderStruct *header, const char *program, Size length)
@@ -52,27 +45,25 @@ const char *HeaderCalled(const HeaderStruct *header)
   if (header->arguments == 0)
     return HeaderProgram(header);
   path = header->argument[0][0] == '-' ? header->argument[0] + 1 : header->argument[0];
-  name = calledBase(path);
-  return calledIsPath(path) && name[0] != '\0' && strlen(name) <= calledMAX ? name : HeaderProgram(header);
+  name = basename(path);
+  return processNameIsPath(path) && name[0] != '\0' && strlen(name) <= processNameMAX ? name : HeaderProgram(header);
 }
 
-/* calledIsPid -- is the word the number of this process? */
-static Bool calledIsPid(const char *word, uint32_t pid)
+/* processNameIsPid -- is the word the number of this process? */
+static Bool processNameIsPid(const char *word, uint32_t pid)
 {
   char digits[16];
-  TextStruct text;
 
-  TextInit(&text, digits, sizeof digits);
-  TextDecimal(&text, pid);
-  return strcmp(word, TextTerminate(&text)) == 0;
+  (void)snprintf(digits, sizeof digits, "%u", pid);
+  return strcmp(word, digits) == 0;
 }
 
-/* calledIsInner -- is it the number that the process has for itself, and nobody has for others? */
-static Bool calledIsInner(Log log, const HeaderStruct *header, const char *word)
+/* processNameIsInner -- is it the number that the process has for itself, and nobody has for others? */
+static Bool processNameIsInner(Log log, const HeaderStruct *header, const char *word)
 {
   Index i;
 
-  if (header->inner == 0 || !calledIsPid(word, header->inner))
+  if (header->inner == 0 || !processNameIsPid(word, header->inner))
     return FALSE;
   for (i = 0; i < LogProcesses(log) && LogProcessAt(log, i)->header.pid != header->inner; ++i)
     ;
@@ -83,14 +74,14 @@ Bool LogProcessIs(Log log, LogProcess process, const char *word)
 {
   const HeaderStruct *header = &process->header;
 
-  return calledIsPid(word, header->pid) || calledIsInner(log, header, word) || strcmp(word, HeaderCalled(header)) == 0 ||
-         strcmp(word, HeaderProgram(header)) == 0 || strcmp(word, header->program) == 0;
+  return processNameIsPid(word, header->pid) || processNameIsInner(log, header, word) ||
+         strcmp(word, HeaderCalled(header)) == 0 || strcmp(word, HeaderProgram(header)) == 0 ||
+         strcmp(word, header->program) == 0;
 }
 
 void LogProcessNone(Log log, const char *word, char *error, Size size)
 {
   SuggestStruct near;
-  TextStruct text;
   Index i;
 
   SuggestInit(&near, word, strlen(word));
@@ -99,10 +90,5 @@ void LogProcessNone(Log log, const char *word, char *error, Size size)
     if (header->role[0] == '\0')
       SuggestOffer(&near, HeaderCalled(header), strlen(HeaderCalled(header)));
   }
-  TextInit(&text, error, size);
-  TextString(&text, "no process is called '");
-  TextString(&text, word);
-  TextString(&text, "', or has that number");
-  SuggestTell(&near, &text);
-  (void)TextTerminate(&text);
+  (void)SuggestFail(&near, "process", ", or has that number", error, size);
 }

@@ -22,8 +22,8 @@ extern const char *HeaderProgram(const HeaderStruct *header);
 /* HeaderRuns -- is `program`, a path or a name of `length` bytes, what it runs, as far as is known? */
 extern Bool HeaderRuns(const HeaderStruct *header, const char *program, Size length);
 
-/* LogProcessIs -- does NAME or PID mean it?  NAME: for people, that of the file, or its whole path.  PID: for who recorded
- * it; or, if there is none of that number, for itself */
+/* LogProcessIs -- does NAME or PID mean it?  NAME: for people, that of the file, or its whole path.  PID: for who
+ * recorded it; or, if there is none of that number, for itself */
 extern Bool LogProcessIs(Log log, LogProcess process, const char *word);
 
 /* LogProcessNone -- which processes there are that are called about so, where none is: "no process ..." */

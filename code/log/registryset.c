@@ -4,10 +4,11 @@
  */
 #include "log/registryset.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/aver.h"
 
 static Types *typesSlot(TypesTree tree, const RegistryNameStruct *name)
 {
@@ -34,21 +35,6 @@ static Count typesCapacity(const char *text, Size length)
     text = end != NULL ? end + 1 : limit;
   }
   return types;
-}
-
-/* typesTake -- each line that can be taken */
-static void typesTake(Registry registry, const char *text, Size length, Bool *malformed)
-{
-  const char *limit = text + length;
-
-  while (text < limit) {
-    const char *end = memchr(text, '\n', (Size)(limit - text));
-    if (end == NULL)
-      end = limit;
-    if (RegistryLine(registry, text, (Size)(end - text)) != ResOK)
-      *malformed = TRUE;
-    text = end + 1;
-  }
 }
 
 /* typesInherit -- begin with the types that were said before, laid out for these widths */
@@ -88,27 +74,12 @@ static Size typesMemory(Types types)
 
 static void typesFree(Types types)
 {
-  if (types->registry != NULL) {
+  if (types->registry != MAP_FAILED) {
     free(types->registry->types);
     (void)munmap(types->registry, sizeof *types->registry);
   }
   free(types->text);
   free(types);
-}
-
-/* typesRegistry -- an empty registry with room for `capacity` types, or NULL */
-static Registry typesRegistry(Count capacity, WidthsStruct widths)
-{
-  Registry registry = mmap(NULL, sizeof *registry, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-  if (registry == MAP_FAILED)
-    return NULL;
-  RegistryInit(registry, NULL, capacity, widths);
-  registry->types = calloc(registry->capacity, sizeof registry->types[0]);
-  if (registry->types != NULL)
-    return registry;
-  (void)munmap(registry, sizeof *registry);
-  return NULL;
 }
 
 /* typesFit -- no more room than its types take */
@@ -123,20 +94,34 @@ static void typesFit(Registry registry)
   registry->capacity = count;
 }
 
+/* typesNew -- a node with an empty registry, and room in that for `capacity` types; NULL: no memory */
+static Types typesNew(const RegistryNameStruct *name, Count capacity, WidthsStruct widths)
+{
+  Types types = calloc(1, sizeof *types);
+  Registry registry = mmap(NULL, sizeof *registry, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (types == NULL)
+    return NULL;
+  types->registry = registry;
+  types->text = malloc(name->length + 1);
+  if (registry != MAP_FAILED) {
+    RegistryInit(registry, NULL, capacity, widths);
+    registry->types = calloc(registry->capacity, sizeof registry->types[0]);
+  }
+  if (registry != MAP_FAILED && registry->types != NULL && types->text != NULL)
+    return types;
+  typesFree(types);
+  return NULL;
+}
+
 static Res typesMake(Types *typesReturn, TypesTree tree, Types parent, WidthsStruct widths,
                      const RegistryNameStruct *name, const char *text, Bool *malformed)
 {
   Count capacity = typesCapacity(text, name->length) + (parent != NULL ? parent->registry->count : 0);
-  Types types = calloc(1, sizeof *types), *slot = typesSlot(tree, name);
+  Types types = typesNew(name, capacity, widths), *slot = typesSlot(tree, name);
 
   if (types == NULL)
     return ResMEMORY;
-  types->text = malloc(name->length + 1);
-  types->registry = typesRegistry(capacity, widths);
-  if (types->text == NULL || types->registry == NULL) {
-    typesFree(types);
-    return ResMEMORY;
-  }
   memcpy(types->text, text, name->length);
   types->parent = parent;
   types->length = name->length;
@@ -144,7 +129,7 @@ static Res typesMake(Types *typesReturn, TypesTree tree, Types parent, WidthsStr
   types->widths = widths;
   if (parent != NULL)
     typesInherit(types->registry, parent->registry);
-  typesTake(types->registry, types->text, types->length, malformed);
+  *malformed |= RegistryText(types->registry, types->text, types->length) != ResOK;
   typesFit(types->registry);
   types->before = tree->newest;
   types->below = *slot;
@@ -166,6 +151,7 @@ Res TypesFollow(Types *typesReturn, TypesTree tree, Types from, WidthsStruct wid
   RegistryNameStruct name = RegistryNameOf(text, length);
   Types types;
 
+  AVER(from == NULL || from->number < tree->count);
   *malformed = FALSE;
   for (types = from; types != NULL; types = types->parent)
     if (typesAre(types, widths, &name, text)) {
@@ -196,6 +182,22 @@ Types TypesNamed(TypesTree tree, const RegistryNameStruct *name)
   while (types != NULL && !RegistryNameIs(&types->name, name))
     types = types->below;
   return types;
+}
+
+Bool TypesCheck(TypesTree tree)
+{
+  Types types, same;
+  Count left = tree->count;
+
+  for (types = tree->newest; types != NULL && left > 0; types = types->before) {
+    for (same = *typesSlot(tree, &types->name); same != NULL && same != types; same = same->below)
+      ;
+    if (types->number != --left || same == NULL || types->registry->count > types->registry->capacity ||
+        (types->parent != NULL && (types->parent->number >= types->number ||
+                                   types->parent->registry->count > types->registry->count)))
+      return FALSE;
+  }
+  return types == NULL && left == 0;
 }
 
 void TypesFree(TypesTree tree)

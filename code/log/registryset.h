@@ -1,11 +1,12 @@
-/* registryset.h -- the registries of a traceset, each kept once
+/* registryset.h -- all registries of a log: processes with equal event types share one
  *
- * What a process's event types are is a sequence of registry texts, one for each header block that said something
- * new.  Processes that said the same share one registry: the sequences form a tree, and each node's registry holds
- * the texts from the root to it.
+ * The event types of a process come from a sequence of registry texts, one for each header block that had new ones.
+ * Processes with the same sequence share one registry: the sequences form a tree, and each node's registry holds the
+ * texts from the root to it.
  *
- * Always true: a node's registry never changes once it is made; numbers are given as nodes are made; all nodes together
- * take at most TypesFACTOR times as much memory as the header blocks that were read, TypesFREE, and one node.
+ * Always true (TypesCheck): numbers are given as nodes are made; a node has all types of its parent, and is in the slot
+ * of its text's name.  A node's registry never changes once it is made; all nodes together take at most TypesFACTOR
+ * times as much memory as the header blocks that were read, TypesFREE, and one node.
  *
  * Design: design/log.md .types      Tests: test/log/logwhotest.c
  */
@@ -64,6 +65,7 @@ extern Bool TypesFull(TypesTree tree);
 /* TypesNamed -- a node that has the text with a name, or NULL */
 extern Types TypesNamed(TypesTree tree, const RegistryNameStruct *name);
 
+extern Bool TypesCheck(TypesTree tree);
 extern void TypesFree(TypesTree tree);
 
 #endif /* LOG_REGISTRYSET_H */

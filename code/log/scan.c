@@ -4,12 +4,8 @@
  */
 #include "log/scan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/aver.h"
 #include "base/crc.h"
-#include "format/block.h"
 
 enum {
   scanWasteMAX = 64 << 20, /* and as much as the file has: bytes read for header blocks that were none */
@@ -28,24 +24,18 @@ typedef struct scanThingStruct {
   Size bodyLength;
 } scanThingStruct, *ScanThing;
 
-/* scanBlock, scanHeader -- what stands at `offset`: ResOK and *thing, ResFORMAT, ResVERSION, ResEND if the file
- * ends within */
-static Res scanBlock(Scan scan, ScanThing thing, uint64_t offset)
+/* scanBlock -- is this the header of a block?  ResFORMAT, ResVERSION */
+static Res scanBlock(ScanThing thing, const unsigned char *bytes)
 {
-  const unsigned char *bytes = FileBytes(scan->file, offset, BlockHeaderSIZE);
   Bool swapped;
-  Res res;
+  Res res = BlockHeaderRead(&thing->header, &swapped, bytes);
 
-  if (bytes == NULL)
-    return ResEND;
-  res = BlockHeaderRead(&thing->header, &swapped, bytes);
-  if (res == ResVERSION && scan->foreign[0] == 0)
-    scan->foreign[0] = thing->header.major;
   thing->isBlock = TRUE;
   thing->size = thing->header.size;
   return res;
 }
 
+/* scanHeader -- a header block at `offset`?  ResFORMAT, ResVERSION; ResEND: the file ends within it; ResIO */
 static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
 {
   const unsigned char *bytes = FileBytes(scan->file, offset, BlockMagicSIZE + HeaderLineSIZE);
@@ -63,8 +53,6 @@ static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
   /* Only a file made for it has so many: each could cost a megabyte for sixty bytes. */
   if (scan->wasted > scan->file->size + scanWasteMAX)
     return ResFORMAT;
-  if (scan->text == NULL && (scan->text = malloc(HeaderMAX)) == NULL)
-    return ResMEMORY;
   res = FileRead(scan->file, offset, scan->text, length);
   if (res != ResOK)
     return res;
@@ -77,25 +65,27 @@ static Res scanHeader(Scan scan, ScanThing thing, uint64_t offset)
   return res;
 }
 
-/* scanThingAt -- what stands at a place: as scanBlock and scanHeader, and ResMEMORY, ResIO */
+/* scanThingAt -- what stands at `offset`: ResOK and *thing; ResFORMAT, ResVERSION; ResEND: the file ends within it;
+ * ResIO */
 static Res scanThingAt(Scan scan, ScanThing thing, uint64_t offset)
 {
   const unsigned char *bytes = scan->known != NULL ? IndexFileAt(scan->known, offset) : NULL;
-  Bool swapped;
+  Res res;
 
-  if (bytes != NULL && BlockHeaderRead(&thing->header, &swapped, bytes) == ResOK) {
-    thing->isBlock = TRUE;
-    thing->size = thing->header.size;
+  if (bytes != NULL && scanBlock(thing, bytes) == ResOK)
     return ResOK;
-  }
   bytes = FileBytes(scan->file, offset, BlockMagicSIZE);
   if (bytes == NULL)
     return ResEND;
-  if (memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0)
-    return scanBlock(scan, thing, offset);
   if (memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0)
     return scanHeader(scan, thing, offset);
-  return ResFORMAT;
+  if (memcmp(bytes, BlockMAGIC, BlockMagicSIZE) != 0)
+    return ResFORMAT;
+  bytes = FileBytes(scan->file, offset, BlockHeaderSIZE);
+  res = bytes != NULL ? scanBlock(thing, bytes) : ResEND;
+  if (res == ResVERSION && scan->foreign[0] == 0)
+    scan->foreign[0] = thing->header.major;
+  return res;
 }
 
 /* scanProgress -- tell now and then how far the file is scanned */
@@ -107,63 +97,73 @@ static void scanProgress(Scan scan, uint64_t offset)
     hooks->scanning(hooks->data, scan->bytes + offset, scan->total);
 }
 
-/* scanFind -- the next place from `offset` on with something sound; the file's size if there is none
- *
- * In a file that grows, *waitReturn is the first place where something may begin that the file's end cuts off; or the
- * file's size. */
-static Res scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
+/* scanPiece -- the bytes from `offset` on, up to `end`, that are at hand; none where the file ends before, or cannot be
+ * read */
+static const unsigned char *scanPiece(Scan scan, Size *thereReturn, uint64_t offset, uint64_t end)
 {
-  scanThingStruct thing;
+  const unsigned char *bytes = FileAvailable(scan->file, offset, thereReturn);
 
-  *waitReturn = UINT64_MAX;
-  for (;;) {
+  if (*thereReturn > end - offset)
+    *thereReturn = (Size)(end - offset);
+  return bytes;
+}
+
+/* scanMagic -- the first place from `offset` on, before `end`, where a magic begins, which the file's end may cut off;
+ * `end`: none.  Holes are not read. */
+static uint64_t scanMagic(Scan scan, uint64_t offset, uint64_t end)
+{
+  while (offset < end) {
     Size there;
-    const unsigned char *bytes = FileAvailable(scan->file, offset, &there), *at;
-    Res res;
+    const unsigned char *bytes = scanPiece(scan, &there, offset, end), *at = memchr(bytes, BlockMAGIC[0], there);
 
-    if (there == 0) {
-      *offsetReturn = scan->file->size;
-      if (*waitReturn == UINT64_MAX)
-        *waitReturn = scan->file->size;
-      return ResOK;
-    }
-    at = memchr(bytes, BlockMAGIC[0], there);
+    if (there == 0)
+      return end;
     if (at == NULL) {
       scanProgress(scan, offset);
       offset = FileData(scan->file, offset + there);
       continue;
     }
     offset += (uint64_t)(at - bytes);
-    res = scanThingAt(scan, &thing, offset);
-    if (res == ResMEMORY)
-      return res;
-    if (res == ResEND && *waitReturn == UINT64_MAX)
-      *waitReturn = offset;
-    if (res == ResOK) {
-      *offsetReturn = offset;
-      return ResOK;
-    }
+    there = scan->file->size - offset < scanMagicCOMMON ? (Size)(scan->file->size - offset) : scanMagicCOMMON;
+    bytes = FileBytes(scan->file, offset, there);
+    if (bytes != NULL && memcmp(bytes, BlockMAGIC, there) == 0)
+      return offset;
     ++offset;
+  }
+  return end;
+}
+
+/* scanFind -- the next place from `offset` on with something sound; the file's size if there is none
+ *
+ * In a file that grows, *waitReturn is the first place where something may begin that the file's end cuts off; or the
+ * file's size. */
+static void scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
+{
+  uint64_t size = scan->file->size;
+  scanThingStruct thing;
+  Res res = ResFORMAT;
+
+  *waitReturn = size;
+  for (; res != ResOK; ++offset) {
+    *offsetReturn = offset = scanMagic(scan, offset, size);
+    res = offset < size ? scanThingAt(scan, &thing, offset) : ResOK;
+    if (res == ResEND && *waitReturn == size)
+      *waitReturn = offset;
   }
 }
 
 /* scanPayloadSound -- are the bytes behind a sound block header its own? */
 static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
 {
-  uint64_t at = offset + BlockHeaderSIZE;
-  Size left = header->rest;
+  uint64_t at = offset + BlockHeaderSIZE, end = at + header->rest;
   uint32_t crc = 0;
+  Size there;
 
-  while (left > 0) {
-    Size there;
-    const unsigned char *bytes = FileAvailable(scan->file, at, &there);
+  for (; at < end; at += there) {
+    const unsigned char *bytes = scanPiece(scan, &there, at, end);
     if (there == 0)
       return FALSE;
-    if (there > left)
-      there = left;
     crc = Crc32c(crc, bytes, there);
-    at += there;
-    left -= there;
   }
   return crc == header->restCrc;
 }
@@ -183,27 +183,6 @@ static Bool scanClaims(uint32_t *countReturn, const unsigned char *bytes)
   if (h.used <= BlockMAX && h.count <= h.used / EventALIGN)
     *countReturn = h.count;
   return TRUE;
-}
-
-/* scanMagicFrom -- the first place from `offset` on, before `end`, where something of ours may begin; `end`: none */
-static uint64_t scanMagicFrom(Scan scan, uint64_t offset, uint64_t end)
-{
-  while (offset < end) {
-    Size there;
-    const unsigned char *bytes = FileAvailable(scan->file, offset, &there), *at;
-
-    if (there == 0)
-      return end;
-    at = memchr(bytes, BlockMAGIC[0], there);
-    offset += at != NULL ? (uint64_t)(at - bytes) : there;
-    if (at == NULL)
-      continue;
-    bytes = FileBytes(scan->file, offset, scanMagicCOMMON);
-    if (bytes != NULL && memcmp(bytes, BlockMAGIC, scanMagicCOMMON) == 0)
-      return offset < end ? offset : end;
-    ++offset;
-  }
-  return end;
 }
 
 /* scanPieceTorn -- is what begins at `offset`, of which `size` bytes are there, more than that? */
@@ -229,7 +208,7 @@ static Bool scanTorn(Scan scan, uint64_t offset, uint64_t end)
   if (end - offset > scanTornMAX)
     return FALSE;
   while (offset < end) {
-    uint64_t next = scanMagicFrom(scan, offset + 1, end);
+    uint64_t next = scanMagic(scan, offset + 1, end);
     if (!scanPieceTorn(scan, offset, next - offset))
       return FALSE;
     offset = next;
@@ -264,29 +243,24 @@ static void scanRegion(Scan scan, DamagedRange region, uint64_t offset, Res res)
 /* scanZeros -- are there nothing but zeros between two places?  Holes are not read. */
 static Bool scanZeros(Scan scan, uint64_t offset, uint64_t end)
 {
-  while (offset < end) {
-    Size there, i;
-    const unsigned char *bytes = FileAvailable(scan->file, offset, &there);
-    if (there == 0)
+  Size there;
+
+  for (; offset < end; offset = FileData(scan->file, offset + there)) {
+    const unsigned char *bytes = scanPiece(scan, &there, offset, end);
+    if (there == 0 || bytes[0] != 0 || memcmp(bytes, bytes + 1, there - 1) != 0)
       return FALSE;
-    if (there > end - offset)
-      there = (Size)(end - offset);
-    for (i = 0; i < there; ++i)
-      if (bytes[i] != 0)
-        return FALSE;
-    offset = FileData(scan->file, offset + there);
   }
   return TRUE;
 }
 
-/* scanWithin -- the first place from `offset` on, before `end`, from which on there are nothing but writes that were cut
- * short, up to the next sound thing; `end`: none */
+/* scanWithin -- the first place from `offset` on, before `end`, from which on there are nothing but writes that were
+ * cut short, up to the next sound thing; `end`: none */
 static uint64_t scanWithin(Scan scan, uint64_t offset, uint64_t end, uint64_t next)
 {
   unsigned tries;
 
   for (tries = 0; tries < scanTriesMAX; ++tries) {
-    offset = scanMagicFrom(scan, offset, end);
+    offset = scanMagic(scan, offset, end);
     if (offset == end || scanTorn(scan, offset, next))
       return offset;
     ++offset;
@@ -320,8 +294,8 @@ static void scanNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, B
   stream->newestCount = cut || header->count < had ? had : header->count;
 }
 
-/* scanFollows -- is it the block by which a program says of the one before it, of which it is, that it has found all that was
- * left of that? */
+/* scanFollows -- is it the block by which a program says of the one before it, of which it is, that it has found all
+ * that was left of that? */
 static Bool scanFollows(BlockHeader header)
 {
   enum { flags = BlockFlagSEALED | BlockFlagRECOVERED | BlockFlagUNSENT };
@@ -342,31 +316,30 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
 
   if (res != ResOK)
     return res;
-  seen = TallyHas(&stream->tally, header->sequence);
-  res = TallyAdd(&stream->tally, header->sequence, header->before, header->count, entry.place,
-                 (header->flags & BlockFlagUNSENT) != 0, (header->flags & BlockFlagBEHIND) != 0);
+  seen = BlockRunsHas(&stream->runs, header->sequence);
+  res = BlockRunsAdd(&stream->runs, header->sequence, header->before, header->count, entry.place,
+                     (header->flags & BlockFlagUNSENT) != 0, (header->flags & BlockFlagBEHIND) != 0);
   if (res != ResOK)
     return res;
-  if (stream->tally.runs > 0 && header->sequence == stream->tally.run[stream->tally.runs - 1].from)
+  if (stream->runs.count > 0 && header->sequence == stream->runs.run[stream->runs.count - 1].from)
     stream->since = header->first;
   stream->logged |= !scan->file->core;
   scanNewest(scan, stream, header, cut, seen);
   entry.stream = (uint32_t)stream->number;
   if (cut)
     entry.flags |= IndexEntryCUT;
-  if ((header->flags & BlockFlagRECOVERED) != 0)
-    stream->process->recovered = TRUE;
+  stream->process->recovered |= (header->flags & BlockFlagRECOVERED) != 0;
   stream->process->followed |= scanFollows(header);
-  if (header->discarded > stream->discarded)
-    stream->discarded = header->discarded;
+  CountRaise(&stream->discarded, header->discarded);
   clock = ClockResolve(stream->process->clock);
   ClockSee(clock, header->first, header->last);
-  if (header->first > stream->process->newest)
-    stream->process->newest = header->first;
+  CountRaise(&stream->process->newest, header->first);
   if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
     ClockSeal(clock, header->last, header->mono);
   ++scan->blocks;
-  return scan->block != NULL ? scan->block(scan->data, stream, &entry, seen) : IndexAdd(scan->index, &entry);
+  if (scan->block != NULL)
+    return scan->block(scan->data, stream, &entry, seen);
+  return scan->index != NULL ? IndexAdd(scan->index, &entry) : ResOK;
 }
 
 /* scanEnd -- what a header block says of the end of its process's part, or that it will come */
@@ -428,70 +401,54 @@ static void scanTakeCut(Scan scan, const BlockHeaderStruct *header)
     stream->newestCount = 0;
     scanMissed(stream, header);
   }
-  if (scan->block == NULL)
-    IndexCutLast(scan->index); /* whoever wrote it was killed in between */
-}
-
-/* scanTakeRegion -- damage from `offset` to `next` */
-static Res scanTakeRegion(Scan scan, DamagedRange region, uint64_t offset, uint64_t next)
-{
-  region->place = IndexPlace(scan->number, offset);
-  region->end = IndexPlace(scan->number, next);
-  return DamagedRangesAdd(scan->regions, region);
+  if (scan->block == NULL && scan->index != NULL)
+    IndexCutLast(scan->index); /* its writer was killed in between */
 }
 
 /* Going from block to block */
 
 /* scanCut -- was the block that led to place->offset cut short?  What came behind it stands somewhere within, then, and
  * the place is there. */
-static Res scanCut(Scan scan, ScanPlace place, Bool *cutReturn)
+static Bool scanCut(Scan scan, ScanPlace place)
 {
-  uint64_t begin, next, wait;
-  Res res;
+  uint64_t begin = place->offset - place->previous.size, next, wait;
+  Bool follows = place->follows;
 
-  *cutReturn = FALSE;
-  if (!place->follows)
-    return ResOK;
   place->follows = FALSE;
-  begin = place->offset - place->previous.size;
-  if (scanPayloadSound(scan, &place->previous, begin))
-    return ResOK;
-  res = scanFind(scan, &next, &wait, begin + 1);
-  if (res == ResOK && next >= place->offset)
+  if (!follows || scanPayloadSound(scan, &place->previous, begin))
+    return FALSE;
+  scanFind(scan, &next, &wait, begin + 1);
+  if (next >= place->offset)
     next = scanWithin(scan, begin + 1, place->offset, next);
-  if (res != ResOK || next >= place->offset)
-    return res;
+  if (next >= place->offset)
+    return FALSE;
   scanTakeCut(scan, &place->previous);
-  *cutReturn = TRUE;
   place->offset = next;
-  return ResOK;
+  return TRUE;
 }
 
-/* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into the
- * block before, if that was cut short */
+/* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into
+ * the block before, if that was cut short */
 static Res scanDamage(Scan scan, ScanPlace place, Res why)
 {
-  DamagedRangeStruct region = {.zeros = FALSE};
+  DamagedRangeStruct region = {.place = IndexPlace(scan->number, place->offset)};
   uint64_t begin = place->offset, next, wait;
-  Bool cut;
-  Res res = scanCut(scan, place, &cut);
 
-  if (res != ResOK || cut)
-    return res;
-  res = scanFind(scan, &next, &wait, place->searched != 0 ? place->searched : place->offset + 1);
-  if (res == ResOK && next == scan->file->size && scan->growing) {
+  if (scanCut(scan, place))
+    return ResOK;
+  scanFind(scan, &next, &wait, place->searched != 0 ? place->searched : begin + 1);
+  if (next == scan->file->size && scan->growing) {
     place->searched = wait; /* nothing yet */
     return ResOK;
   }
   place->searched = 0;
-  if (res != ResOK)
-    return res;
+  place->offset = next;
+  region.end = IndexPlace(scan->number, next);
   region.zeros = scanZeros(scan, begin, next);
   region.tail = next == scan->file->size;
-  place->offset = next;
-  scanRegion(scan, &region, begin, why);
   region.torn = scanTorn(scan, begin, next);
-  return scanTakeRegion(scan, &region, begin, next);
+  scanRegion(scan, &region, begin, why);
+  return DamagedRangesAdd(scan->regions, &region);
 }
 
 /* scanBehind -- a sound block's header: take it, and go behind the block */
@@ -508,8 +465,8 @@ static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
   res = scanTakeBlock(scan, &thing->header, place->offset, cut);
   if (!cut)
     place->offset += thing->size;
-  else if (res == ResOK)
-    res = scanFind(scan, &place->offset, &wait, place->offset + 1);
+  else
+    scanFind(scan, &place->offset, &wait, place->offset + 1);
   return res;
 }
 
@@ -521,6 +478,7 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
 
   scan->file = file;
   scan->number = number;
+  AVER(ScanCheck(scan));
   while (res == ResOK && place->offset < file->size && place->searched < file->size && scan->blocks < limit) {
     Bool cut;
     Res found;
@@ -533,8 +491,6 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
         FileAhead(file, place->offset);
     }
     found = place->searched != 0 ? ResFORMAT : scanThingAt(scan, &thing, place->offset);
-    if (found == ResMEMORY)
-      return found;
     cut = found == ResEND || (found == ResOK && thing.size > file->size - place->offset);
     if (cut && scan->growing)
       break;
@@ -552,6 +508,13 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
     }
   }
   return res;
+}
+
+Bool ScanCheck(const ScanStruct *scan)
+{
+  return scan->table != NULL && scan->regions != NULL && scan->reporter != NULL &&
+         (scan->known == NULL || scan->making == NULL) && scan->file != NULL &&
+         scan->file->windowSize <= FileWindowSIZE;
 }
 
 Res ScanFile(Scan scan, File file, Index number)

@@ -31,10 +31,10 @@ typedef struct ScanPlaceStruct {
 
 typedef struct ScanStruct {
   Table table;
-  TheIndex index;
+  TheIndex index;      /* where blocks go; NULL: only the table is wanted */
   DamagedRanges regions;
   Reporter reporter;
-  /* where blocks go, if not into the index; `seen`: one with the same number was found before; or NULL */
+  /* where blocks go instead; `seen`: one with the same number was found before; or NULL */
   Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
   void *data;          /* for it */
   Bool growing;        /* the file's end may come later: what is cut off there is left for the next time */
@@ -50,19 +50,23 @@ typedef struct ScanStruct {
   uint64_t wasted;     /* bytes read for header blocks that were none */
   uint64_t bytes, total; /* of the files before this one, and of all: for the hook, if total > 0 */
   uint64_t steps;      /* between two calls of it */
-  char *text;          /* memory for header blocks; the caller frees it */
-  HeaderStruct header;
+  HeaderStruct header; /* the one that was read last, */
+  char text[HeaderMAX]; /* and its text; so a scan is too large for a stack */
 } ScanStruct, *Scan;
 
-/* ScanFile -- scan `file`, which has `number`, from its beginning to its end; ResMEMORY, ResIO.  Whatever stands in the file
- * is no failure. */
+/* ScanCheck -- is there all that a scan fills in;  is an index file read or made, and not both;  is the window of the
+ * file that is scanned no larger than its room? */
+extern Bool ScanCheck(const ScanStruct *scan);
+
+/* ScanFile -- scan `file`, which has `number`, from its beginning to its end; ResMEMORY, ResIO.  Whatever stands in the
+ * file is no failure. */
 extern Res ScanFile(Scan scan, File file, Index number);
 
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */
 extern Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks);
 
-/* ScanIndexed -- the file's index file serves from now on, as scan->known, if it has one that can be believed; the caller
- * closes it.  An index that is of no use is told in a line.  ResMEMORY. */
+/* ScanIndexed -- the file's index file serves from now on, as scan->known, if it has one that can be believed; the
+ * caller closes it.  An index that is of no use is told in a line.  ResMEMORY. */
 extern Res ScanIndexed(Scan scan, File file);
 
 #endif /* LOG_SCAN_H */

@@ -5,9 +5,7 @@
 
 #include "log/table.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/aver.h"
@@ -23,19 +21,6 @@ static int endsCompare(const void *a, const void *b)
   return x->stream != y->stream ? (x->stream < y->stream ? -1 : 1) : 0;
 }
 
-/* endsJoin -- two lines of one stream.  A number of events that somebody counted belongs to its number of blocks. */
-static void endsJoin(HeaderStream to, const HeaderStreamStruct *from)
-{
-  if (from->blocks > to->blocks || (from->blocks == to->blocks && to->events == HeaderEventsUNKNOWN)) {
-    to->blocks = from->blocks;
-    to->events = from->events;
-  } else if (from->blocks == to->blocks && from->events != HeaderEventsUNKNOWN && from->events > to->events) {
-    to->events = from->events;
-  }
-  if (from->discarded > to->discarded)
-    to->discarded = from->discarded;
-}
-
 void EndsSettle(Ends ends)
 {
   Index i;
@@ -45,7 +30,7 @@ void EndsSettle(Ends ends)
     qsort(ends->stream, ends->count, sizeof *ends->stream, endsCompare);
   for (i = 0; i < ends->count; ++i) {
     if (kept > 0 && ends->stream[kept - 1].stream == ends->stream[i].stream)
-      endsJoin(&ends->stream[kept - 1], &ends->stream[i]);
+      HeaderStreamJoin(&ends->stream[kept - 1], &ends->stream[i]);
     else
       ends->stream[kept++] = ends->stream[i];
   }
@@ -72,6 +57,7 @@ void EndsFree(Ends ends)
 /* ---- Processes and streams ---- */
 
 enum { tableSlotsMIN = 64 };
+#define tableNONE UINT64_MAX /* the `id` of a process itself: streams' numbers are less */
 
 static RegistryStruct tableNoTypes; /* of a process without header: knows no code */
 
@@ -82,61 +68,54 @@ static uint64_t tableHash(uint64_t a, uint64_t b)
   return h ^ h >> 31;
 }
 
-/* tableSlotsGrow -- empty slots for `count` things and one more; the caller puts them in again if TRUE was returned */
-static Res tableSlotsGrow(Bool *movedReturn, uint32_t **slots, Count *slotsCount, Count count)
+/* tableSlot -- where a process, or a stream of it, is in the hash, or would be */
+static TableSlot tableSlot(Table table, uint64_t identity, uint64_t id)
 {
-  Count wanted = *slotsCount == 0 ? tableSlotsMIN : *slotsCount * 2;
-  uint32_t *fresh;
+  Index i = (Index)tableHash(identity, id + 1) & (table->slots - 1);
 
-  *movedReturn = FALSE;
-  if ((count + 1) * 2 <= *slotsCount)
-    return ResOK;
-  fresh = calloc(wanted, sizeof *fresh);
+  AVER_CRITICAL(WordIsPowerOf2(table->slots));
+  while (table->slot[i].thing != NULL && (table->slot[i].identity != identity || table->slot[i].id != id))
+    i = (i + 1) & (table->slots - 1);
+  return &table->slot[i];
+}
+
+static void *tableFind(Table table, uint64_t identity, uint64_t id)
+{
+  return table->slots > 0 ? tableSlot(table, identity, id)->thing : NULL;
+}
+
+/* tableGrow -- have room in the hash for one thing more; FALSE: no memory */
+static Bool tableGrow(Table table)
+{
+  TableSlot old = table->slot, fresh;
+  Count had = table->slots, slots = had == 0 ? tableSlotsMIN : had * 2;
+  Index i;
+
+  if ((table->processes + table->streams + 1) * 2 <= had)
+    return TRUE;
+  fresh = calloc(slots, sizeof *fresh);
   if (fresh == NULL)
-    return ResMEMORY;
-  free(*slots);
-  *slots = fresh;
-  *slotsCount = wanted;
-  *movedReturn = TRUE;
-  return ResOK;
+    return FALSE;
+  table->slot = fresh;
+  table->slots = slots;
+  for (i = 0; i < had; ++i)
+    if (old[i].thing != NULL)
+      *tableSlot(table, old[i].identity, old[i].id) = old[i];
+  free(old);
+  return TRUE;
 }
 
-static uint32_t *tableProcessSlot(Table table, uint64_t identity)
+/* tableClock -- one more clock; NULL: no memory */
+static Clock tableClock(Table table)
 {
-  Index i = (Index)tableHash(identity, 0) & (table->processSlots - 1);
+  Clock clock = NULL;
 
-  while (table->processSlot[i] != 0 &&
-         table->process[table->processSlot[i] - 1]->public.header.identity != identity)
-    i = (i + 1) & (table->processSlots - 1);
-  return &table->processSlot[i];
-}
-
-static uint32_t *tableStreamSlot(Table table, uint64_t identity, uint32_t id)
-{
-  Index i = (Index)tableHash(identity, id + 1) & (table->streamSlots - 1);
-
-  while (table->streamSlot[i] != 0) {
-    Stream stream = table->stream[table->streamSlot[i] - 1];
-    if (stream->id == id && stream->process->public.header.identity == identity)
-      break;
-    i = (i + 1) & (table->streamSlots - 1);
-  }
-  return &table->streamSlot[i];
-}
-
-static Res tableClock(Clock *clockReturn, Table table)
-{
-  Clock clock;
-
-  if (!Grow(&table->clock, &table->clockRoom, table->clocks, sizeof *table->clock))
-    return ResMEMORY;
-  clock = calloc(1, sizeof *clock);
+  if (Grow(&table->clock, &table->clockRoom, table->clocks, sizeof *table->clock))
+    clock = calloc(1, sizeof *clock);
   if (clock == NULL)
-    return ResMEMORY;
+    return NULL;
   ClockInit(clock, table->clocks);
-  table->clock[table->clocks++] = clock;
-  *clockReturn = clock;
-  return ResOK;
+  return table->clock[table->clocks++] = clock;
 }
 
 /* tableProcessRoom -- room for one more process, zeroed, or NULL.  It is mapped: most of it is for arguments that most
@@ -153,23 +132,17 @@ static Process tableProcessRoom(Table table)
 
 static Res tableProcessMake(Process *processReturn, Table table, uint64_t identity)
 {
-  Process process = NULL;
+  Process process;
   Clock clock;
-  Bool moved;
-  Index i;
 
-  if (!Grow(&table->process, &table->processRoom, table->processes, sizeof *table->process) ||
-      tableSlotsGrow(&moved, &table->processSlot, &table->processSlots, table->processes) != ResOK)
-    return ResMEMORY;
-  for (i = 0; moved && i < table->processes; ++i)
-    *tableProcessSlot(table, table->process[i]->public.header.identity) = (uint32_t)i + 1;
-  if (tableClock(&clock, table) != ResOK || (process = tableProcessRoom(table)) == NULL)
+  if (!Grow(&table->process, &table->processRoom, table->processes, sizeof *table->process) || !tableGrow(table) ||
+      (clock = tableClock(table)) == NULL || (process = tableProcessRoom(table)) == NULL)
     return ResMEMORY;
   process->public.number = table->processes;
   process->public.header.identity = identity;
   process->public.registry = &tableNoTypes;
   process->clock = clock;
-  *tableProcessSlot(table, identity) = (uint32_t)table->processes + 1;
+  *tableSlot(table, identity, tableNONE) = (TableSlotStruct){identity, tableNONE, process};
   table->process[table->processes++] = process;
   *processReturn = process;
   return ResOK;
@@ -177,9 +150,7 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
 
 Process TableProcessFind(Table table, uint64_t identity)
 {
-  uint32_t number = table->processSlots != 0 ? *tableProcessSlot(table, identity) : 0;
-
-  return number != 0 ? table->process[number - 1] : NULL;
+  return tableFind(table, identity, tableNONE);
 }
 
 Res TableProcess(Process *processReturn, Table table, uint64_t identity)
@@ -201,26 +172,18 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
 {
   Stream stream;
   Process process;
-  Bool moved;
-  Index i;
   Res res = TableProcess(&process, table, header->process);
 
   if (res != ResOK || !Grow(&table->stream, &table->streamRoom, table->streams, sizeof *table->stream) ||
-      tableSlotsGrow(&moved, &table->streamSlot, &table->streamSlots, table->streams) != ResOK)
+      !tableGrow(table) || (stream = malloc(sizeof *stream)) == NULL)
     return ResMEMORY;
-  for (i = 0; moved && i < table->streams; ++i)
-    *tableStreamSlot(table, table->stream[i]->process->public.header.identity, table->stream[i]->id) = (uint32_t)i + 1;
-  stream = calloc(1, sizeof *stream);
-  if (stream == NULL)
-    return ResMEMORY;
-  stream->number = table->streams;
-  stream->process = process;
-  stream->id = header->stream;
-  stream->thread = header->thread;
-  stream->pid = process->pid = header->pid;
-  stream->kind = header->kind;
-  stream->unsent = (header->flags & BlockFlagUNSENT) != 0;
-  *tableStreamSlot(table, header->process, header->stream) = (uint32_t)table->streams + 1;
+  process->pid = header->pid;
+  *stream = (StreamStruct){.number = table->streams, .process = process, .id = header->stream, .thread = header->thread,
+                           .pid = header->pid, .kind = header->kind,
+                           .unsent = (header->flags & BlockFlagUNSENT) != 0, .previous = process->last};
+  *(process->last != NULL ? &process->last->next : &process->first) = stream;
+  process->last = stream;
+  *tableSlot(table, header->process, header->stream) = (TableSlotStruct){header->process, header->stream, stream};
   table->stream[table->streams++] = stream;
   *streamReturn = stream;
   return ResOK;
@@ -228,9 +191,7 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
 
 Stream TableStreamFind(Table table, uint64_t identity, uint32_t id)
 {
-  uint32_t number = table->streamSlots != 0 ? *tableStreamSlot(table, identity, id) : 0;
-
-  return number != 0 ? table->stream[number - 1] : NULL;
+  return tableFind(table, identity, id);
 }
 
 Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
@@ -245,7 +206,7 @@ static void tableHeaderCopy(Header to, Header from)
   Count i, kept = from->arguments < HeaderArgumentsMAX ? from->arguments : HeaderArgumentsMAX;
   uint64_t forgotten = to->forgotten, forgottenTo = to->forgottenTo;
   char events[HeaderEventsSIZE]; /* a process that goes on without its collector does not know what that chose */
-  DroppedStruct dropped = to->dropped; /* whoever wrote the newest header may not know what was cut away */
+  DroppedStruct dropped = to->dropped; /* the writer of the newest header may not know what was cut away */
   uint32_t outer = to->inner != 0 ? to->pid : 0; /* which it does not know itself */
   Bool whole = to->widths.word != 0 && to->begun == 0; /* one of the logs has it from its beginning */
 
@@ -365,6 +326,7 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
 
   if (res != ResOK)
     return res;
+  AVER(process->public.header.identity == header->identity);
   offset = tableOffset(table, process, file);
   for (i = 0; i < header->syncs; ++i)
     header->sync[i].real = tableShift(header->sync[i].real, offset);
@@ -414,10 +376,10 @@ uint64_t TableFit(Table table)
     if (clock->alias != NULL)
       continue;
     ClockFit(clock);
-    /* A clock of which nobody knows the wall time begins with the others. */
-    if (seen && clock->synced && clock->real < origin)
+    /* A clock whose wall time is not known begins with the others. */
+    if (seen && clock->sync.known && clock->real < origin)
       origin = clock->real;
-    if (!seen && clock->synced && clock->real < unseen)
+    if (!seen && clock->sync.known && clock->real < unseen)
       unseen = clock->real;
   }
   if (origin == UINT64_MAX)
@@ -441,24 +403,40 @@ void TableFitNew(Table table, uint64_t origin)
   }
 }
 
+/* tableProcessSound, tableStreamSound -- does what is known of one fit together? */
+static Bool tableProcessSound(Table table, Index i)
+{
+  Process process = table->process[i];
+
+  return process->public.number == i && process->headed == (process->types != NULL) &&
+         TableProcessFind(table, process->public.header.identity) == process &&
+         (!process->headed || (process->public.registry == process->types->registry &&
+                               process->public.header.widths.word == process->types->widths.word));
+}
+
+static Bool tableStreamSound(Table table, Index i)
+{
+  Stream stream = table->stream[i];
+
+  return stream->number == i &&
+         (stream->next != NULL ? stream->next->previous == stream && stream->next->number > i
+                               : stream->process->last == stream) &&
+         TableStreamFind(table, stream->process->public.header.identity, stream->id) == stream &&
+         BlockRunsCheck(&stream->runs);
+}
+
 Bool TableCheck(Table table)
 {
+  Bool sound = (table->processes + table->streams) * 2 <= table->slots || table->processes == 0;
   Index i;
 
-  AVER(table->processes * 2 <= table->processSlots || table->processes == 0);
-  AVER(table->streams * 2 <= table->streamSlots || table->streams == 0);
-  for (i = 0; i < table->processes; ++i) {
-    Process process = table->process[i];
-    AVER(process->public.number == i);
-    AVER(process->headed == (process->types != NULL));
-    AVER(!process->headed || process->public.registry == process->types->registry);
-    AVER(!process->headed || process->public.header.widths.word == process->types->widths.word);
-  }
-  for (i = 0; i < table->streams; ++i) {
-    AVER(table->stream[i]->number == i);
-    AVER(TallyCheck(&table->stream[i]->tally));
-  }
-  return TRUE;
+  for (i = 0; sound && i < table->processes; ++i)
+    sound = tableProcessSound(table, i);
+  for (i = 0; sound && i < table->streams; ++i)
+    sound = tableStreamSound(table, i);
+  for (i = 0; sound && i < table->clocks; ++i)
+    sound = table->clock[i]->number == i && ClockCheck(table->clock[i]);
+  return sound && TypesCheck(&table->types);
 }
 
 void TableFree(Table table)
@@ -476,7 +454,7 @@ void TableFree(Table table)
   for (i = 0; i < table->processes; i += TableSlabPROCESSES)
     (void)munmap(table->process[i], TableSlabPROCESSES * sizeof *table->process[i]);
   for (i = 0; i < table->streams; ++i) {
-    TallyFree(&table->stream[i]->tally);
+    BlockRunsFree(&table->stream[i]->runs);
     free(table->stream[i]);
   }
   for (i = 0; i < table->clocks; ++i)
@@ -484,65 +462,6 @@ void TableFree(Table table)
   free(table->process);
   free(table->stream);
   free(table->clock);
-  free(table->streamSlot);
-  free(table->processSlot);
+  free(table->slot);
   TypesFree(&table->types);
-}
-
-/* ---- How many processes of each recording there are in a log ---- */
-
-static int censusCompare(const void *a, const void *b)
-{
-  const CensusOfStruct *x = a, *y = b;
-
-  return x->recording != y->recording ? (x->recording < y->recording ? -1 : 1) : 0;
-}
-
-/* censusJoin -- those of one recording become one */
-static void censusJoin(Census census)
-{
-  Count kept = 0;
-  Index i;
-
-  for (i = 0; i < census->count; ++i) {
-    CensusOf of = &census->of[i], to = kept > 0 ? &census->of[kept - 1] : NULL;
-    if (to == NULL || to->recording != of->recording) {
-      census->of[kept++] = *of;
-      continue;
-    }
-    to->there += of->there;
-    if (of->said > to->said) {
-      to->said = of->said;
-      to->reporter = of->reporter;
-    }
-  }
-  census->count = kept;
-}
-
-Res CensusTake(Census census, Table table)
-{
-  Index i;
-
-  *census = (CensusStruct){0};
-  census->of = malloc((table->processes + 1) * sizeof *census->of);
-  if (census->of == NULL)
-    return ResMEMORY;
-  for (i = 0; i < table->processes; ++i) {
-    Process process = table->process[i];
-    Header header = &process->public.header;
-    Bool one = process->headed && strcmp(header->role, HeaderRoleCOLLECTOR) != 0;
-    census->moved += one && process->moved;
-    census->of[census->count++] = (CensusOfStruct){header->recording != 0 ? header->recording : header->copy,
-                                                   one && !process->moved,
-                                                   header->ended ? header->processes : 0, process};
-  }
-  if (census->count > 0)
-    qsort(census->of, census->count, sizeof *census->of, censusCompare);
-  censusJoin(census);
-  return ResOK;
-}
-
-void CensusFree(Census census)
-{
-  free(census->of);
 }

@@ -3,9 +3,11 @@
  * A process is known by its identity, a stream by its process and number.  A process may be known by its blocks
  * before a header of it was found (the first may be damaged): until then it has a clock of its own and no types.
  *
- * Always true (TableCheck): processes and streams stay where they are once made, and are numbered as they appeared.
+ * Always true (TableCheck): processes, streams and clocks are numbered as they appeared, and stay where they are; each
+ * is found by what it is known by; half of the hash's slots are empty; a process's streams are a list in order of
+ * number; a process has types if a header of it was found, and its registry and widths are those of the types.
  *
- * Design: design/log.md .table .check .census      Tests: test/log/logtest.c, test/log/logwhotest.c, test/log/endtest.c
+ * Design: design/log.md .table .check      Tests: test/log/logtest.c, test/log/logwhotest.c, test/log/endtest.c
  */
 #ifndef LOG_TABLE_H
 #define LOG_TABLE_H
@@ -18,7 +20,7 @@
 #include "log/clocktime.h"
 #include "log/log.h"
 #include "log/registryset.h"
-#include "log/tally.h"
+#include "log/blockruns.h"
 
 /* ---- What should be there of a process's streams, as its closing header blocks say ----
  *
@@ -89,21 +91,23 @@ typedef struct ProcessStruct {
   ProcessOmittedStruct orphans; /* no header was found, or not the registry that it names, */
   ProcessOmittedStruct unknown; /* or none that has their code */
   ProcessContrary contrary;     /* owned; one for each pair of files */
+  struct StreamStruct *first, *last; /* its streams, in order of their numbers; NULL: none */
 } ProcessStruct, *Process;
 
 typedef struct StreamStruct {
   Index number;        /* in the traceset */
   Process process;
+  struct StreamStruct *next, *previous; /* of its process */
   uint32_t id;         /* in its process */
   uint32_t thread;
   uint32_t pid;        /* as its blocks say */
   uint8_t kind;
   Bool unsent;         /* of the flight recorder */
-  Bool logged;         /* it has blocks that are not out of a core, where nobody expects all */
+  Bool logged;         /* it has blocks that are not out of a core, which need not have all */
   uint64_t since;      /* ticks when the first block was opened behind the newest one that is missing, or the first */
   uint64_t discarded;  /* as its latest block says */
   uint64_t passed;     /* the same, as the latest block says that was loaded */
-  TallyStruct tally;
+  BlockRunsStruct runs;
   uint64_t newest, newestSequence; /* `first` and number of the block that came last in the files, */
   uint32_t newestCount; /* and its events; 0 if it is cut off */
   Bool newestSeen;      /* there was a copy of it before, which was whole */
@@ -115,6 +119,11 @@ enum {
   TableSlotsCLOCKS = 1024  /* lists of clocks, by `boot` */
 };
 
+typedef struct TableSlotStruct {
+  uint64_t identity, id; /* of a process, and of its stream */
+  void *thing;           /* that; NULL: an empty slot */
+} TableSlotStruct, *TableSlot;
+
 typedef struct TableStruct {
   Count processes, streams, clocks;
   Count processRoom, streamRoom, clockRoom; /* how many of each there is room for, in these: */
@@ -123,10 +132,8 @@ typedef struct TableStruct {
   Clock *clock;
   Clock clockSlot[TableSlotsCLOCKS]; /* those that have a name and a boot */
   uint64_t passed;   /* the streams' `passed`, together */
-  Count streamSlots; /* a power of two, over half of them empty; by process and id, number + 1 */
-  uint32_t *streamSlot;
-  Count processSlots;
-  uint32_t *processSlot;
+  Count slots;       /* a power of two, half of them empty at least: a hash of processes and streams */
+  TableSlot slot;
   TypesTreeStruct types;
   Bool awaited;      /* some header names a registry that no header has yet, */
   Count referred;    /* nor had when there were so many types */
@@ -169,11 +176,22 @@ static inline uint64_t ProcessLost(Process process)
   return process->public.header.lost > process->lost ? process->public.header.lost : process->lost;
 }
 
-/* ProcessOver -- has it counted all that it ever will?  A closing header block says so, or its memory was taken after its
- * death. */
+/* ProcessOver -- has it counted all that it ever will?  A closing header block says so, or its memory was taken after
+ * its death. */
 static inline Bool ProcessOver(Process process)
 {
   return process->public.header.ended || process->life == ProcessLifeTAKEN;
+}
+
+/* ProcessRecorded -- is it known to be one that was recorded, and no collector?
+ * ProcessRecording -- the recording, or copy, that it is of; 0: that is not known */
+static inline Bool ProcessRecorded(Process process)
+{
+  return process->headed && strcmp(process->public.header.role, HeaderRoleCOLLECTOR) != 0;
+}
+static inline uint64_t ProcessRecording(Process process)
+{
+  return process->public.header.recording != 0 ? process->public.header.recording : process->public.header.copy;
 }
 
 /* ProcessTyped -- is it known what types a process has? */
@@ -189,25 +207,5 @@ extern uint64_t TableFit(Table table);
 
 /* TableFitNew -- the same for clocks of which a header came after TableFit, which returned `origin` */
 extern void TableFitNew(Table table, uint64_t origin);
-
-/* ---- How many processes of each recording, or copy, there are in a log, and how many there should be ---- */
-
-typedef struct CensusOfStruct {
-  uint64_t recording; /* or copy; 0: it is not known which */
-  Count there;        /* processes that have a header block, besides collectors */
-  uint64_t said;      /* how many that should be, as closing header blocks say; 0: they do not */
-  Process reporter;     /* whose do, if any do */
-} CensusOfStruct, *CensusOf;
-
-/* Always true: each recording stands there once, in order. */
-typedef struct CensusStruct {
-  Count count;
-  CensusOf of;        /* owned */
-  Count moved;        /* processes that are of several, and are counted in none */
-} CensusStruct, *Census;
-
-/* CensusTake -- count those that a table has; ResMEMORY, and it need not be freed */
-extern Res CensusTake(Census censusReturn, Table table);
-extern void CensusFree(Census census);
 
 #endif /* LOG_TABLE_H */

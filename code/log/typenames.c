@@ -4,31 +4,16 @@
  */
 #include "log/typenames.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
-#include "request/traceset.h"
+#include "base/names.h"
+#include "base/names.h"
 
 #define namesSEPARATORS " ,"
 
-struct LogNamesStruct {
-  char *list; /* owned; names and separators */
-};
-
-/* namesListHas -- is the name one of a list's? */
-static Bool namesListHas(const char *list, const char *name, Size length)
-{
-  while (*list != '\0') {
-    Size here = strcspn(list, namesSEPARATORS);
-    if (here == length && memcmp(list, name, length) == 0)
-      return TRUE;
-    list += here;
-    list += strspn(list, namesSEPARATORS);
-  }
-  return FALSE;
-}
+enum { kindsBITS = 32 }; /* of a mask of kinds */
 
 Bool LogTypesEach(Log log, LogTypesVisit visit, void *data)
 {
@@ -45,6 +30,20 @@ Bool LogTypesEach(Log log, LogTypesVisit visit, void *data)
   return FALSE;
 }
 
+uint32_t LogKindsOf(Log log, Bool (*wants)(void *data, LogProcess process, EventType type), void *data)
+{
+  uint32_t kinds = 0;
+  Index i, t;
+
+  for (i = 0; i < LogProcesses(log); ++i) {
+    LogProcess process = LogProcessAt(log, i);
+    for (t = 0; t < process->registry->count; ++t)
+      if (wants(data, process, &process->registry->types[t]))
+        kinds |= (uint32_t)1 << process->registry->types[t].kind;
+  }
+  return kinds;
+}
+
 /* namesIs -- is it the type that is looked for?  What is not may be near. */
 static Bool namesIs(void *data, Registry registry, EventType type)
 {
@@ -55,51 +54,33 @@ static Bool namesIs(void *data, Registry registry, EventType type)
   return type->nameLength == near->length && memcmp(type->name, near->word, near->length) == 0;
 }
 
-Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size)
+Res LogNamesKnown(Log log, const char *list, char *error, Size size)
 {
   const char *next = list + strspn(list, namesSEPARATORS);
-  LogNames names;
-  TextStruct text;
   SuggestStruct near;
 
   if (*next == '\0') {
     (void)snprintf(error, size, "no event is named");
     return ResPARAM;
   }
-  while (*next != '\0') {
+  for (; *next != '\0'; next += near.length, next += strspn(next, namesSEPARATORS)) {
     SuggestInit(&near, next, strcspn(next, namesSEPARATORS));
-    if (!LogTypesEach(log, namesIs, &near)) {
-      TextInit(&text, error, size);
-      TextString(&text, "no event is called '");
-      TextBytes(&text, near.word, near.length);
-      TextChar(&text, '\'');
-      SuggestTell(&near, &text);
-      (void)TextTerminate(&text);
-      return ResPARAM;
-    }
-    next += near.length;
-    next += strspn(next, namesSEPARATORS);
+    if (!LogTypesEach(log, namesIs, &near))
+      return SuggestFail(&near, "event", "", error, size);
   }
-  names = malloc(sizeof *names);
-  if (names == NULL || (names->list = strdup(list)) == NULL) {
-    free(names);
-    (void)strncpy(error, "no memory", size - 1);
-    return ResMEMORY;
-  }
-  *namesReturn = names;
   return ResOK;
 }
 
-void LogNamesFree(LogNames names)
+Bool LogNamesHas(const char *list, EventType type)
 {
-  if (names != NULL)
-    free(names->list);
-  free(names);
-}
+  Size length;
 
-Bool LogNamesHas(LogNames names, EventType type)
-{
-  return namesListHas(names->list, type->name, type->nameLength);
+  for (; *list != '\0'; list += length, list += strspn(list, namesSEPARATORS)) {
+    length = strcspn(list, namesSEPARATORS);
+    if (length == type->nameLength && memcmp(list, type->name, length) == 0)
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* ---- Names that are near ---- */
@@ -111,7 +92,7 @@ void SuggestInit(Suggest near, const char *word, Size length)
   near->length = length;
 }
 
-static Bool nearHas(Suggest near, const char *name, Size length)
+static Bool suggestHas(Suggest near, const char *name, Size length)
 {
   Index i;
 
@@ -121,20 +102,46 @@ static Bool nearHas(Suggest near, const char *name, Size length)
   return FALSE;
 }
 
+/* suggestDistance -- how far a word of `length` bytes is from a name of `n`, at most SuggestLengthMAX, bytes: how many
+ * letters must be put in, left out or replaced to make one the other; case does not count.  SuggestLengthMAX: too long
+ * to be compared. */
+static unsigned suggestDistance(const char *word, Size length, const char *name, Size n)
+{
+  unsigned row[SuggestLengthMAX + 1], diagonal, above;
+  Size i, k;
+
+  if (length > SuggestLengthMAX)
+    return SuggestLengthMAX;
+  for (k = 0; k <= n; ++k)
+    row[k] = (unsigned)k;
+  for (i = 0; i < length; ++i) {
+    diagonal = row[0];
+    row[0] = (unsigned)i + 1;
+    for (k = 0; k < n; ++k) {
+      unsigned best = diagonal + (tolower((unsigned char)word[i]) != tolower((unsigned char)name[k]));
+      above = row[k + 1];
+      if (above + 1 < best)
+        best = above + 1;
+      if (row[k] + 1 < best)
+        best = row[k] + 1;
+      diagonal = above;
+      row[k + 1] = best;
+    }
+  }
+  return row[n];
+}
+
 void SuggestOffer(Suggest near, const char *name, Size length)
 {
-  char copy[NamesLengthMAX + 1];
   unsigned distance;
   Index i;
 
-  if (length == 0 || length > NamesLengthMAX || nearHas(near, name, length))
+  if (length == 0 || length > SuggestLengthMAX || suggestHas(near, name, length))
     return;
-  memcpy(copy, name, length);
-  copy[length] = '\0';
-  distance = NamesDistance(near->word, near->length, copy);
-  if (near->count == NamesNearMAX && distance >= near->name[NamesNearMAX - 1].distance)
+  distance = suggestDistance(near->word, near->length, name, length);
+  if (near->count == SuggestMAX && distance >= near->name[SuggestMAX - 1].distance)
     return;
-  if (near->count < NamesNearMAX)
+  if (near->count < SuggestMAX)
     ++near->count;
   for (i = near->count - 1; i > 0 && near->name[i - 1].distance > distance; --i)
     near->name[i] = near->name[i - 1];
@@ -154,96 +161,68 @@ void SuggestTell(Suggest near, Text text)
   }
 }
 
-/* ---- Kinds ---- */
-
-/* kindsNamed -- the bits of the kind that is called `name` in any process */
-static uint32_t kindsNamed(Log log, const char *name, Size length)
-{
-  uint32_t mask = 0;
-  Index i, k;
-
-  for (i = 0; i < log->table.processes; ++i) {
-    Registry registry = log->table.process[i]->public.registry;
-    for (k = 0; k < registry->kinds; ++k)
-      if (strlen(registry->kind[k]) == length && length > 0 && memcmp(registry->kind[k], name, length) == 0)
-        mask |= (uint32_t)1 << k;
-  }
-  return mask;
-}
-
-/* kindsList -- the names there are, each once */
-static void kindsList(Text text, Log log)
-{
-  Index i, k;
-  const char *separator = "";
-
-  for (k = 0; k < EventKindMAX; ++k)
-    for (i = 0; i < log->table.processes; ++i) {
-      Registry registry = log->table.process[i]->public.registry;
-      if (k < registry->kinds && registry->kind[k][0] != '\0') {
-        TextString(text, separator);
-        TextString(text, registry->kind[k]);
-        separator = ", ";
-        break;
-      }
-    }
-}
-
-static Res kindsUnknown(Log log, const char *name, Size length, char *error, Size size)
+Res SuggestFail(Suggest near, const char *what, const char *also, char *error, Size size)
 {
   TextStruct text;
 
   TextInit(&text, error, size);
-  TextString(&text, "no kind is called '");
-  TextBytes(&text, name, length);
-  TextString(&text, "'; there are ");
-  kindsList(&text, log);
-  TextString(&text, ", all and none");
+  TextFormat(&text, "no %s is called '%.*s'%s", what, (int)near->length, near->word, also);
+  SuggestTell(near, &text);
   (void)TextTerminate(&text);
   return ResPARAM;
 }
 
-static Bool kindsIs(const char *name, Size length, const char *word)
+/* ---- Kinds ---- */
+
+/* kindsRow -- the names of a registry's kinds, behind the rows that there are, but for those that stand there
+ * already */
+static void kindsRow(const char **names, Count count, Registry registry)
 {
-  return strlen(word) == length && memcmp(name, word, length) == 0;
+  Index i, k;
+
+  for (k = 0; k < registry->kinds; ++k) {
+    for (i = k; i < count && (names[i] == NULL || strcmp(names[i], registry->kind[k]) != 0); i += kindsBITS)
+      ;
+    if (i >= count)
+      names[count + k] = registry->kind[k];
+  }
+}
+
+/* kindsNames -- *countReturn names, as NamesMask wants them, a row for each registry; the first row makes `all` mean
+ * kinds, too, that no registry names.  The caller frees them; NULL: no memory. */
+static const char **kindsNames(Log log, Count *countReturn)
+{
+  const char **names = calloc((LogProcesses(log) + 1) * kindsBITS, sizeof *names);
+  Registry last = NULL;
+  Index i;
+
+  for (*countReturn = 0; names != NULL && *countReturn < kindsBITS; ++*countReturn)
+    names[*countReturn] = "";
+  for (i = 0; names != NULL && i < LogProcesses(log); ++i) {
+    Registry registry = LogProcessAt(log, i)->registry;
+    if (registry == last)
+      continue;
+    kindsRow(names, *countReturn, registry);
+    *countReturn += kindsBITS;
+    last = registry;
+  }
+  return names;
 }
 
 Res LogKindMask(uint32_t *maskReturn, Log log, const char *list, char *error, Size size)
 {
-  uint32_t mask = list[0] == '+' || list[0] == '-' ? UINT32_MAX : 0;
+  uint32_t standard = list[0] == '+' || list[0] == '-' ? UINT32_MAX : 0;
+  TextStruct text;
+  Count count;
+  const char **names = kindsNames(log, &count);
+  Res res = ResMEMORY;
 
-  while (*list != '\0') {
-    Size length = strcspn(list, ",");
-    const char *name = list;
-    Bool remove = *name == '-';
-    Size nameLength = length;
-    uint32_t bits;
-
-    if (*name == '+' || *name == '-') {
-      ++name;
-      --nameLength;
-    }
-    if (kindsIs(name, nameLength, "all"))
-      bits = UINT32_MAX;
-    else if (kindsIs(name, nameLength, "none"))
-      bits = 0;
-    else if ((bits = kindsNamed(log, name, nameLength)) == 0)
-      return kindsUnknown(log, name, nameLength, error, size);
-    mask = remove ? mask & ~bits : mask | bits;
-    list += length;
-    list += *list == ',';
-  }
-  *maskReturn = mask;
-  return ResOK;
-}
-
-uint32_t LogKindsThere(Log log)
-{
-  uint32_t mask = 0;
-  Index i;
-
-  for (i = 0; log->follow == NULL && i < log->table.streams; ++i)
-    if (log->table.stream[i]->kind < 32)
-      mask |= (uint32_t)1 << log->table.stream[i]->kind;
-  return mask;
+  TextInit(&text, error, size);
+  if (names != NULL)
+    res = NamesMask(maskReturn, list, names, count, standard, &text);
+  if (res != ResOK)
+    TextString(&text, res == ResMEMORY ? "no memory" : ", all and none");
+  free(names);
+  (void)TextTerminate(&text);
+  return res;
 }

@@ -7,7 +7,6 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/names.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "log/log.h"
@@ -16,24 +15,24 @@
 typedef Bool (*LogTypesVisit)(void *data, Registry registry, EventType type);
 extern Bool LogTypesEach(Log log, LogTypesVisit visit, void *data);
 
-typedef struct LogNamesStruct *LogNames;
+/* LogKindsOf -- a bit for each kind that has a type which `wants` wants, in any process */
+extern uint32_t LogKindsOf(Log log, Bool (*wants)(void *data, LogProcess process, EventType type), void *data);
 
-/* LogNamesMake -- the types that `list` names, separated by commas or spaces
+/* LogNamesKnown -- are the names in `list`, separated by commas or spaces, those of types?
  * ResPARAM: a name that no process's registry has; `error` says which, and lists those that are like it; or no name at
- * all.  ResMEMORY. */
-extern Res LogNamesMake(LogNames *namesReturn, Log log, const char *list, char *error, Size size);
+ * all. */
+extern Res LogNamesKnown(Log log, const char *list, char *error, Size size);
 
-/* LogNamesFree -- NULL does nothing */
-extern void LogNamesFree(LogNames names);
+/* LogNamesHas -- does such a list name the type?  For a request's `choose`. */
+extern Bool LogNamesHas(const char *list, EventType type);
 
-/* LogNamesHas -- is the type one of them?  For a request's `choose`. */
-extern Bool LogNamesHas(LogNames names, EventType type);
-
-/* ---- What somebody who misspelt a name may have meant ----
+/* ---- Suggestions for a misspelt name ----
  *
  * A Near is a word and those names, of all that it was offered, that are most like it, the best first; of equally good
  * ones those that were offered first.  It owns nothing: word and names must stay as long.
  */
+
+enum { SuggestLengthMAX = 64, SuggestMAX = 6 }; /* bytes of a name that is compared; names that are suggested */
 
 typedef struct SuggestNameStruct {
   const char *name; /* not terminated */
@@ -45,7 +44,7 @@ typedef struct SuggestStruct {
   const char *word; /* not terminated */
   Size length;
   Count count;      /* of names; they are in order of distance, and no two are equal */
-  SuggestNameStruct name[NamesNearMAX];
+  SuggestNameStruct name[SuggestMAX];
 } SuggestStruct, *Suggest;
 
 extern void SuggestInit(Suggest near, const char *word, Size length);
@@ -53,7 +52,9 @@ extern void SuggestInit(Suggest near, const char *word, Size length);
 /* SuggestOffer -- a name; one that is too long to be compared is left out */
 extern void SuggestOffer(Suggest near, const char *name, Size length);
 
-/* SuggestTell -- append "; near it are A, B", if there is any; what a terminal might not show becomes ? */
+/* SuggestFail -- "no WHAT is called 'WORD'ALSO", and what is near; returns ResPARAM
+ * SuggestTell -- append "; near it are A, B", if there is any; what a terminal might not show becomes ? */
+extern Res SuggestFail(Suggest near, const char *what, const char *also, char *error, Size size);
 extern void SuggestTell(Suggest near, Text text);
 
 #endif /* LOG_TYPENAMES_H */

@@ -1,9 +1,10 @@
 /* shim.c -- the malloc family, wrapped: every call of the program passes here, and leaves an event
  *
- * An allocation's event is stamped after the memory is had, a free's before it is given up, a resize has both.  A call
- * that does nothing (free of NULL) is no event.  errno is what the served call leaves.  Where sites are wanted
- * (ShimNext.sites) an allocation's event has the address that the call returns to, too.  A call that the allocator makes
- * inside another one is told by nobody but the outer one (malloc/shimnext.h).
+ * The time of an allocation's event is read after the memory was allocated, that of a free's event before the memory
+ * is given back; a resize has both events.  A call that does nothing (free of NULL) has no event.  errno is what the
+ * serving function leaves.  Where that is wanted (ShimNext.depth) an allocation's event has also the address to which
+ * the call returns, or the whole stack.  A call that the allocator makes inside another one has no event of its own
+ * (malloc/shimnext.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #include "emit/event.h"
-#include "malloc/shimlookup.h"
+#include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
 
 /* shimFailed -- the event of a failed allocation, and errno */
@@ -27,10 +28,32 @@ static __attribute__((cold, noinline)) void *shimFailed(size_t size)
   return NULL;
 }
 
-/* shimGotSite -- the same with the address that the call returns to */
-static __attribute__((noinline)) void *shimGotSite(void *p, size_t size, const void *site)
+/* ShimGotFrom, shimZeroFrom, shimResizedFrom -- the event of an allocation that says who asked for it; what a call does
+ * last, so that no frame of ours is to be skipped (SHIM_STACK) */
+void *ShimGotFrom(void *p, size_t size, const void *site)
 {
-  EVENT_PAWA(PoolAllocSite, ShimNext.pool, (Addr)p, size, (Addr)site);
+  if (ShimNext.depth == 1)
+    SHIM_TELL_SITE(PAW, PoolAlloc, site, ShimNext.pool, (Addr)p, size);
+  else
+    EVENT_PAWW(PoolAllocStack, ShimNext.pool, (Addr)p, size, SHIM_STACK(site));
+  return p;
+}
+
+static __attribute__((noinline)) void *shimZeroFrom(void *p, size_t size, const void *site)
+{
+  if (ShimNext.depth == 1)
+    SHIM_TELL_SITE(PAW, PoolAllocZero, site, ShimNext.pool, (Addr)p, size);
+  else
+    EVENT_PAWW(PoolAllocZeroStack, ShimNext.pool, (Addr)p, size, SHIM_STACK(site));
+  return p;
+}
+
+static __attribute__((noinline)) void *shimResizedFrom(void *old, void *p, size_t size, const void *site)
+{
+  if (ShimNext.depth == 1)
+    SHIM_TELL_SITE(PAAW, PoolResizeEnd, site, ShimNext.pool, (Addr)old, (Addr)p, size);
+  else
+    EVENT_PAAWW(PoolResizeEndStack, ShimNext.pool, (Addr)old, (Addr)p, size, SHIM_STACK(site));
   return p;
 }
 
@@ -51,6 +74,13 @@ static __attribute__((cold, noinline)) void shimFreeSlow(void *p, Word at)
 
   if (room != NULL)
     EVENT_FILL_PA(PoolFree, room, (Word)ShimNext.pool, (Word)p);
+  ShimNext.free(p);
+}
+
+/* shimFreeFrom -- free an object, with an event that says who asked for it */
+static __attribute__((noinline)) void shimFreeFrom(void *p, const void *site)
+{
+  EVENT_PAW(PoolFreeStack, ShimNext.pool, (Addr)p, SHIM_STACK(site));
   ShimNext.free(p);
 }
 
@@ -76,8 +106,8 @@ static inline void *shimGot(void *p, size_t size, const void *site)
     return p;
   if (UNLIKELY(ShimWithin != ShimOUTSIDE))
     return shimGotInside(p, size);
-  if (UNLIKELY(ShimNext.sites))
-    return shimGotSite(p, size, site);
+  if (UNLIKELY(ShimNext.depth != 0))
+    return ShimGotFrom(p, size, site);
   if (UNLIKELY(!EventTry(EventPoolAllocKIND, sizeof(EventPAWStruct), &at)))
     return shimGotSlow(p, size, at);
   EVENT_FILL_PAW(PoolAlloc, at, (Word)ShimNext.pool, (Word)p, size);
@@ -96,6 +126,10 @@ SHIM void free(void *p)
   if (UNLIKELY(p == NULL || ShimIsEarly(p)))
     return;
   if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND) && LIKELY((ShimWithin & ShimINSIDE) == 0)) {
+    if (UNLIKELY(ShimFrees)) {
+      shimFreeFrom(p, SITE);
+      return;
+    }
     if (UNLIKELY(!EventTry(EventPoolFreeKIND, sizeof(EventPAStruct), &at))) {
       shimFreeSlow(p, at);
       return;
@@ -112,7 +146,11 @@ SHIM void *calloc(size_t count, size_t size)
 
   if (UNLIKELY(p == NULL))
     return shimFailed(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
-  SHIM_TELL(PAW, PoolAllocZero, SITE, ShimNext.pool, (Addr)p, count * size);
+  if (UNLIKELY(ShimWithin != ShimOUTSIDE))
+    return p;
+  if (UNLIKELY(ShimNext.depth != 0))
+    return shimZeroFrom(p, count * size, SITE);
+  EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
   return p;
 }
 
@@ -140,15 +178,17 @@ static inline void *shimResize(void *old, size_t size, const void *site)
     return ShimNext.realloc(old, size);
   if (UNLIKELY(size == 0)) {
     /* Frees, here and in most others; what keeps the object has allocated it anew. */
-    EVENT_PA(PoolFree, ShimNext.pool, (Addr)old);
+    SHIM_TELL_FREE(old, site);
     p = ShimNext.realloc(old, 0);
     return p != NULL ? shimGot(p, 0, site) : NULL;
   }
   EVENT_PAW(PoolResizeBegin, ShimNext.pool, (Addr)old, size);
   p = ShimNext.realloc(old, size);
-  SHIM_TELL(PAAW, PoolResizeEnd, site, ShimNext.pool, (Addr)old, (Addr)p, size);
   if (UNLIKELY(p == NULL))
     errno = ENOMEM;
+  if (UNLIKELY(ShimNext.depth != 0))
+    return shimResizedFrom(old, p, size, site);
+  EVENT_PAAW(PoolResizeEnd, ShimNext.pool, (Addr)old, (Addr)p, size);
   return p;
 }
 
@@ -170,20 +210,18 @@ static __attribute__((cold, noinline)) void *shimTooLarge(void *old)
   return NULL;
 }
 
-/* shimOwn -- the program's own realloc, where it is not ours: an executable with a malloc of its own, which need not have
- * a reallocarray.  libc's calls realloc by that name, and so does ours. */
+/* shimOwn -- the program's own realloc, where it is not ours: an executable with a malloc of its own, which need not
+ * have a reallocarray.  libc's calls realloc by that name, and so does ours. */
 static void *(*shimOwn(void))(void *old, size_t size)
 {
   static void *(*volatile own)(void *old, size_t size);
-  void *symbol;
+  void *(*found)(void *old, size_t size) = own;
 
-  if (UNLIKELY(own == NULL)) {
-    symbol = ShimSymbol(RTLD_DEFAULT, "realloc");
-    own = realloc;
-    if (symbol != NULL)
-      memcpy((void *)&own, &symbol, sizeof symbol);
+  if (UNLIKELY(found == NULL)) {
+    found = (void *(*)(void *, size_t))ShimSymbol(RTLD_DEFAULT, "realloc");
+    own = found = found != NULL ? found : realloc;
   }
-  return own;
+  return found;
 }
 
 SHIM void *reallocarray(void *old, size_t count, size_t size)
@@ -209,7 +247,7 @@ static inline void *shimAligned(size_t align, size_t size, const void *site)
     errno = EINVAL;
     return NULL;
   }
-  /* glibc rounds an odd alignment up; ours does, for all who serve. */
+  /* glibc rounds an odd alignment up; here this is done for all allocators. */
   if (UNLIKELY(!WordIsPowerOf2(align)))
     align = align < 16 ? 16 : (size_t)1 << (WORD_WIDTH - (unsigned)__builtin_clzl(align));
   p = ShimNext.memalign(align, size);

@@ -1,15 +1,16 @@
-/* shimexec.c -- exec and posix_spawn, wrapped: the collector is told which programs the family runs
+/* shimexec.c -- exec and posix_spawn, wrapped: the collector learns which programs the family runs
  *
- * So that one that the library cannot be loaded into, and so says nothing itself, is named all the same, and whether the
- * environment that it is given has what the library needs.  What nobody would find behind it goes out before (ProcessLeaves).
- * Nothing else is done, and nothing that a child of vfork may not do.  libc's own execl calls its own execve, by a name that is not ours: so execl and its kin are made here of the
- * functions with a vector.  system and popen start a shell inside libc: nobody knows its number.
+ * A program into which the library cannot be loaded does not announce itself.  So its path is announced here, and
+ * whether the environment that it is given has the variables that the library needs.  Blocks that could not be found
+ * behind exec are sent before (EmitterLeaves).  The wrappers do nothing else, and nothing that is forbidden in the
+ * child of a vfork.  libc's own execl calls libc's execve directly, without our wrapper: so execl and its kin are made
+ * here of the functions that take a vector.  system and popen start a shell inside libc, whose process number is not
+ * known.
  *
- * Design: design/collector.md .family      Tests: test/collect/collect.t, test/monitor/absent.t
+ * Design: design/collector.md .family      Tests: test/collect/collect.t, test/monitor/unrecorded.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,23 +22,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emit/process.h"
+#include "emit/emitter.h"
 #include "handover/collectorsocket.h"
-#include "malloc/shimlookup.h"
-#include "malloc/shimthread.h"
+#include "malloc/shimdlsym.h"
 
-/* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's memory
- * so much is read at a time. */
+/* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's
+ * memory so much is read at a time. */
 enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096, shimPAGE = 4096 };
 
-/* The functions of libc behind the wrappers.  They are looked up before the first fork and before a second thread begins
- * (shimthread.h), at the latest: in a child of many threads the dynamic loader's lock may be held by nobody who lives.  Not
- * at the beginning: most programs execute no other one, and looking them up takes 5 microseconds. */
+/* The functions of libc behind the wrappers.  They are looked up before the first fork and before a second thread
+ * begins (shimsync.c), at the latest: in a child of many threads the dynamic loader's lock may be held by nobody who
+ * lives.  Not at the beginning: most programs execute no other one, and looking them up takes 5 microseconds. */
 #define EXEC_FUNCTIONS(X) \
-  X(execv) X(execvp) X(execvpe) X(posix_spawn) X(posix_spawnp) X(fexecve) X(execveat) X(system) X(popen)
+  X(execv) X(execvp) X(execvpe) X(posix_spawn) X(posix_spawnp) X(fexecve) X(execveat) X(system) X(popen) X(execve)
 
 static struct {
-  __typeof__(execve) *execve;
 #define X(name) __typeof__(name) *name;
   EXEC_FUNCTIONS(X)
 #undef X
@@ -45,19 +44,15 @@ static struct {
 
 void ShimExecStart(void)
 {
-  void *symbol;
-
-  if (__atomic_load_n((void **)&shimReal.execve, __ATOMIC_ACQUIRE) != NULL)
+  if (__atomic_load_n((void **)&shimReal.execve, __ATOMIC_ACQUIRE) != NULL) /* the last one: they are all there */
     return;
-#define X(name) *(void **)&shimReal.name = ShimSymbol(RTLD_NEXT, #name); /* execveat: NULL in older libcs */
+#define X(name) ShimNextSymbol(&shimReal.name, #name); /* execveat: NULL in older libcs */
   EXEC_FUNCTIONS(X)
 #undef X
-  symbol = ShimSymbol(RTLD_NEXT, "execve"); /* last: who sees it has all of them */
-  __atomic_store_n((void **)&shimReal.execve, symbol, __ATOMIC_RELEASE);
 }
 
-/* What was read of the program's memory last.  The strings of an environment lie near each other, in any order: so it is
- * read by pages, and not by strings, which costs as much for each of them. */
+/* What was read of the program's memory last.  The strings of an environment lie near each other, in any order: so it
+ * is read by pages, and not by strings, which costs as much for each of them. */
 typedef struct ShimSeenStruct {
   Word base;
   Size size; /* bytes that could be read; 0: nothing was */
@@ -77,31 +72,6 @@ static const char *shimSee(Size *lengthReturn, ShimSeen seen, const char *at)
   return seen->bytes + (place - seen->base);
 }
 
-/* shimHas -- is our library in the value of LD_PRELOAD? */
-static Bool shimHas(const char *entry)
-{
-  char room[shimVALUE + 1];
-
-  room[RawPeek(room, entry, shimVALUE)] = '\0';
-  return strstr(room, "libpawprint.so") != NULL;
-}
-
-/* shimOurs -- does this entry name the collector that we have? */
-static Bool shimOurs(const char *entry)
-{
-  char room[shimVALUE];
-
-  return HandOurs(room, RawPeek(room, entry, sizeof room));
-}
-
-/* shimNothing -- is this value empty? */
-static Bool shimNothing(const char *value)
-{
-  char first;
-
-  return RawPeek(&first, value, 1) == 1 && first == '\0';
-}
-
 /* shimBegins -- does the entry begin so? */
 static Bool shimBegins(ShimSeen seen, const char *entry, const char *name, Size length)
 {
@@ -111,105 +81,105 @@ static Bool shimBegins(ShimSeen seen, const char *entry, const char *name, Size 
   return there >= length && memcmp(bytes, name, length) == 0;
 }
 
-/* shimLack -- what of ours is missing in an environment; 0, too, where it cannot be read: then nobody knows */
+static const char shimPreload[] = "LD_PRELOAD=", shimRecording[] = RegionVARIABLE "=";
+
+_Static_assert(sizeof shimRecording - 1 <= shimNAME && sizeof shimPreload - 1 <= shimNAME, "names fit");
+
+/* shimLackEntry -- `lack`, and what one entry of an environment changes of it */
+static unsigned shimLackEntry(unsigned lack, ShimSeen seen, const char *entry)
+{
+  Bool recording = shimBegins(seen, entry, shimRecording, sizeof shimRecording - 1);
+  char value[shimVALUE + 1];
+  Size length;
+
+  if (!recording && !shimBegins(seen, entry, shimPreload, sizeof shimPreload - 1))
+    return lack;
+  length = RawPeek(value, entry, shimVALUE);
+  value[length] = '\0';
+  if (recording && length >= sizeof shimRecording && value[sizeof shimRecording - 1] == '\0')
+    return lack; /* it is empty */
+  if (recording)
+    return (lack & ~(unsigned)RegionLackRECORDING) | (CollectorSocketOurs(value, length) ? 0 : RegionLackCOLLECTOR);
+  return strstr(value, "libpawprint.so") != NULL ? lack & ~(unsigned)(RegionLackLIBRARY | RegionLackOTHERS)
+                                                 : lack | ((lack & RegionLackLIBRARY) != 0 ? RegionLackOTHERS : 0);
+}
+
+/* shimLack -- which of our variables an environment lacks; 0 also where it cannot be read, so that nothing is known */
 static unsigned shimLack(char *const envp[])
 {
-  static const char preload[] = "LD_PRELOAD=", recording[] = RegionVARIABLE "=";
   unsigned lack = RegionLackLIBRARY | RegionLackRECORDING;
   char *entry[shimENTRIES];
   ShimSeenStruct seen;
   Index i, k;
 
-  _Static_assert(sizeof recording - 1 <= shimNAME && sizeof preload - 1 <= shimNAME, "names fit");
   seen.base = seen.size = 0;
   for (i = 0; i < shimENVIRONMENT; i += k) {
     Size read = envp != NULL ? RawPeek(entry, envp + i, sizeof entry) / sizeof entry[0] : 0;
     if (envp != NULL && read == 0 && (read = RawPeek(entry, envp + i, sizeof entry[0]) / sizeof entry[0]) == 0)
       return 0;
-    for (k = 0; k < read && entry[k] != NULL; ++k) {
-      if (shimBegins(&seen, entry[k], recording, sizeof recording - 1) && !shimNothing(entry[k] + sizeof recording - 1))
-        lack = (lack & ~(unsigned)RegionLackRECORDING) | (shimOurs(entry[k]) ? 0 : RegionLackCOLLECTOR);
-      else if (shimBegins(&seen, entry[k], preload, sizeof preload - 1))
-        lack = shimHas(entry[k]) ? lack & ~(unsigned)(RegionLackLIBRARY | RegionLackOTHERS)
-                                 : lack | ((lack & RegionLackLIBRARY) != 0 ? RegionLackOTHERS : 0);
-    }
+    for (k = 0; k < read && entry[k] != NULL; ++k)
+      lack = shimLackEntry(lack, &seen, entry[k]);
     if (k < read || read == 0)
       return lack;
   }
   return 0;
 }
 
-/* shimTold -- is there anybody to be told of this path?
+/* shimTold -- does a collector have to know of this path?
  *
- * The path is the program's, and may point nowhere: then the real function says so.  Whether it can be read we learn
- * from a call that only asks; and whether there is anything to be told of. */
+ * The path is the program's, and may point nowhere: then the real function reports the error.  A call that does nothing
+ * else tells whether the path can be read, and whether there is such a file. */
 static Bool shimTold(const char *path)
 {
   long res;
 
   ShimExecStart();
-  if (!HandListened())
+  if (!CollectorSocketNamed())
     return FALSE;
   res = RawCall(SYS_faccessat, AT_FDCWD, path, F_OK);
   /* EPERM: it may not be asked. */
   return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
 }
 
-/* shimForeign -- will the program that is given this environment take nothing over? */
-static Bool shimForeign(char *const envp[])
-{
-  return (shimLack(envp) & (RegionLackLIBRARY | RegionLackRECORDING)) != 0;
-}
-
 /* shimLeaves -- exec is about to be tried: what nobody would find behind it goes out, if there is a program to become
  * path  as the kernel is given it, from `folder`; NULL: it is going to be looked for, or is open */
 static void shimLeaves(int folder, const char *path, char *const envp[])
 {
-  ProcessLeave leave = ProcessLeaves();
-  Bool leaves = leave == ProcessLeaveALL || (leave == ProcessLeaveFOREIGN && shimForeign(envp));
+  EmitterLeave leave = EmitterLeaves();
+  Bool leaves = leave == EmitterLeaveALL || (leave == EmitterLeaveFOREIGN &&
+                                             (shimLack(envp) & (RegionLackLIBRARY | RegionLackRECORDING)) != 0);
   long res = !leaves || path == NULL ? 0 : RawCall(SYS_faccessat, folder, path, X_OK);
 
   if (leaves && (res == 0 || res == -EPERM))
-    ProcessEnd();
+    EmitterEnd();
 }
 
 /* shimStarts -- a program is about to be started inside libc: it may have to be left what it cannot ask for */
 static void shimStarts(unsigned lack)
 {
-  Process process = ProcessIfReady();
-  RegionHeader region = process != NULL ? ProcessRegion(process) : NULL;
+  Emitter emitter = EmitterIfReady();
+  RegionHeader region = emitter != NULL ? EmitterRegion(emitter) : NULL;
 
-  HandStarts(lack, region != NULL && RegionCollected(region));
+  CollectorSocketStarts(lack, region != NULL && RegionCollected(region));
 }
 
-/* shimNote -- tell of a program, once all is looked up; returns whether there was anything to be told */
+/* shimNote -- announce the program to the collector, once all functions are looked up; FALSE: it was not announced */
 static Bool shimNote(const char *path, char *const envp[])
 {
   Bool told = shimTold(path);
 
   if (told)
-    HandNote(RegionNoteEXEC, path, shimLack(envp), 0);
-  ProcessEnding(TRUE);
+    CollectorSocketNote(RegionNoteEXEC, path, shimLack(envp), 0);
+  EmitterEnding(TRUE);
   return told;
 }
 
-/* shimStays -- exec has failed; returns what it did */
+/* shimStays -- exec has failed; returns its result */
 static int shimStays(Bool told, const char *path, int result)
 {
-  int error = errno;
-
-  ProcessEnding(FALSE);
+  EmitterEnding(FALSE);
   if (told)
-    HandNote(RegionNoteSTAYS, path, 0, 0);
-  errno = error;
-  return result;
-}
-
-/* shimStarted -- the same of posix_spawn, which gives back an error's number */
-static int shimStarted(Bool told, const char *path, unsigned lack, const pid_t *pid, int result)
-{
-  if (told && result == 0)
-    HandNote(RegionNoteSTART, path, lack, *pid);
+    CollectorSocketNote(RegionNoteSTAYS, path, 0, 0);
   return result;
 }
 
@@ -283,8 +253,8 @@ static void shimOpened(char path[PATH_MAX], int fd)
   path[length > 0 && path[0] == '/' ? length : 0] = '\0';
 }
 
-/* shimNoteOpened -- tell of a program that is an open file, or stands in a folder that is one; returns whether there was
- * anything to be told.  A file may have no name any more, or never had one: it is told as the system calls it. */
+/* shimNoteOpened -- announce a program that is an open file, or stands in a folder that is one; FALSE: it was not
+ * announced.  A file may have lost its name, or never had one: then its name is the one that the system gives. */
 static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 {
   char whole[2 * PATH_MAX], name[PATH_MAX];
@@ -292,7 +262,7 @@ static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 
   name[length] = '\0';
   ShimExecStart();
-  if (!HandListened() || (path != NULL && (length == 0 || strlen(name) == length)))
+  if (!CollectorSocketNamed() || (path != NULL && (length == 0 || strlen(name) == length)))
     return FALSE; /* there is no path, or it has no end */
   if (name[0] == '/')
     return shimNote(name, envp);
@@ -301,8 +271,8 @@ static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
     return FALSE;
   if (name[0] != '\0')
     (void)strcat(strcat(whole, "/"), name);
-  HandNote(RegionNoteEXEC, whole, shimLack(envp), 0);
-  ProcessEnding(TRUE);
+  CollectorSocketNote(RegionNoteEXEC, whole, shimLack(envp), 0);
+  EmitterEnding(TRUE);
   return TRUE;
 }
 
@@ -318,47 +288,40 @@ SHIM int execveat(int folder, const char *path, char *const argv[], char *const 
 {
   Bool told = folder == AT_FDCWD ? shimNote(path, envp) : shimNoteOpened(folder, path, envp);
 
-  ShimExecStart();
   shimLeaves(folder, (flags & AT_EMPTY_PATH) != 0 ? NULL : path, envp);
   if (shimReal.execveat == NULL)
     return shimStays(told, "", (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
   return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
 }
 
-/* shimShell -- libc has started a shell, and only that its environment lacks something is worth telling: otherwise it
- * comes by itself */
-static void shimShell(unsigned lack)
+/* shimShell -- libc is about to start a shell; returns what its environment lacks.  Only that is worth telling then: a
+ * shell that lacks nothing comes by itself. */
+static unsigned shimShell(void)
 {
-  int error = errno;
+  unsigned lack = shimLack(environ);
 
-  if (lack != 0)
-    HandNote(RegionNoteSTART, "/bin/sh", lack, 0);
-  errno = error;
+  ShimExecStart();
+  shimStarts(lack);
+  return lack;
 }
 
 SHIM int system(const char *command)
 {
-  unsigned lack = command != NULL ? shimLack(environ) : 0;
-  int result;
+  unsigned lack = shimShell();
+  int result = shimReal.system(command);
 
-  ShimExecStart();
-  shimStarts(lack);
-  result = shimReal.system(command);
-  if (result != -1)
-    shimShell(lack);
+  if (result != -1 && command != NULL && lack != 0)
+    CollectorSocketNote(RegionNoteSTART, "/bin/sh", lack, 0);
   return result;
 }
 
 SHIM FILE *popen(const char *command, const char *type)
 {
-  unsigned lack = shimLack(environ);
-  FILE *pipe;
+  unsigned lack = shimShell();
+  FILE *pipe = shimReal.popen(command, type);
 
-  ShimExecStart();
-  shimStarts(lack);
-  pipe = shimReal.popen(command, type);
-  if (pipe != NULL)
-    shimShell(lack);
+  if (pipe != NULL && lack != 0)
+    CollectorSocketNote(RegionNoteSTART, "/bin/sh", lack, 0);
   return pipe;
 }
 
@@ -369,9 +332,12 @@ SHIM FILE *popen(const char *command, const char *type)
     Bool told = shimTold(path); \
     unsigned lack = told ? shimLack(envp) : 0; \
     pid_t child = 0, *childReturn = pid != NULL ? pid : &child; \
+    int result; \
     shimStarts(lack); \
-    return shimStarted(told, path, lack, childReturn, \
-                       shimReal.name(childReturn, path, actions, attributes, argv, envp)); \
+    result = shimReal.name(childReturn, path, actions, attributes, argv, envp); \
+    if (told && result == 0) \
+      CollectorSocketNote(RegionNoteSTART, path, lack, *childReturn); \
+    return result; \
   }
 
 SHIM_SPAWN(posix_spawn)

@@ -1,22 +1,21 @@
-/* shimfd.c -- calls that close descriptors or put files in their place, wrapped: ours stay
+/* shimfd.c -- calls that close descriptors or put files in their place, wrapped: the library's descriptors stay
  *
- * A program that closes all that it did not open finds that our numbers are not open; and one that wants such a number
- * for itself gets it after ours has moved (plinth/descriptor.h).  All other numbers go straight on: close costs a
- * comparison more.  What goes past these names (libc's calls to itself, raw system calls) is found out before the next
- * write.
+ * A program that closes all descriptors which it did not open finds that our numbers are not open; one that wants such
+ * a number for itself gets it after ours has moved (plinth/descriptor.h).  All other numbers go straight on: close
+ * costs one comparison more.  Calls that bypass these names (libc's calls to itself, raw system calls) are detected
+ * before the next write.
  *
  * Design: design/shim.md .shim.fd      Tests: test/plinth/ownfiles.t
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emit/process.h"
-#include "malloc/shimlookup.h"
+#include "emit/emitter.h"
+#include "malloc/shimdlsym.h"
 
 #if !defined(SYS_close_range)
 #define SYS_close_range 436
@@ -37,10 +36,10 @@ static struct {
 
 __attribute__((constructor(102))) static void shimFdStart(void)
 {
-  *(void **)&shimReal.dup2 = ShimSymbol(RTLD_NEXT, "dup2");
-  *(void **)&shimReal.dup3 = ShimSymbol(RTLD_NEXT, "dup3");
-  *(void **)&shimReal.closeRange = ShimSymbol(RTLD_NEXT, "close_range");
-  *(void **)&shimReal.close = ShimSymbol(RTLD_NEXT, "close");
+  ShimNextSymbol(&shimReal.dup2, "dup2");
+  ShimNextSymbol(&shimReal.dup3, "dup3");
+  ShimNextSymbol(&shimReal.closeRange, "close_range");
+  ShimNextSymbol(&shimReal.close, "close");
 }
 
 /* shimOurs -- is this number ours? */
@@ -68,7 +67,7 @@ static void shimCloses(unsigned first, unsigned last)
     (void)close((int)first);
 }
 
-/* shimRange -- close_range, whoever has it */
+/* shimRange -- close_range: libc's or another library's function, or the system call */
 static int shimRange(unsigned first, unsigned last, int flags)
 {
   return shimReal.closeRange != NULL ? shimReal.closeRange(first, last, flags)
@@ -101,7 +100,8 @@ SHIM void closefrom(int low)
   errno = error;
 }
 
-/* shimPut -- what comes before a program's file in the place of `to`; returns whether ours was there, which has moved */
+/* shimPut -- what comes before a program's file in the place of `to`; returns whether ours was there, which has moved
+ */
 static Bool shimPut(int from, int to)
 {
   return UNLIKELY(to >= __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED)) && from != to && DescriptorYield(to);

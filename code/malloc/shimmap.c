@@ -1,26 +1,26 @@
 /* shimmap.c -- the program's own mappings, and _exit, wrapped
  *
  * mmap, munmap, mremap, brk and sbrk are seen where the program or one of its libraries calls them by name; libc's
- * calls to itself and the dynamic loader's are not.  Who comes next serves them (malloc/shimlookup.h).  _exit ends the
- * program without its exit handlers: the log is brought up to date first.  exec needs none for that: the program that
- * comes after it finds what was left behind (handover/store.h), or whoever reads the log does.
+ * calls to itself and the dynamic loader's are not.  The functions behind the wrappers serve them
+ * (malloc/shimdlsym.h).  _exit ends the program without its exit handlers: the log is brought up to date first.  exec
+ * needs that only in some cases (shimexec.c): else the next program, or a reader of the log, finds the blocks
+ * (handover/blockstore.h).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emit/event.h"
-#include "emit/process.h"
-#include "malloc/shimlookup.h"
+#include "emit/emitter.h"
+#include "malloc/shimdlsym.h"
+#include "malloc/shimnext.h"
 
-static inline void *shimMapped(void *place, size_t size, int protection, int flags)
+static inline void *shimMapped(void *place, size_t size, int protection, int flags, const void *site)
 {
   if (LIKELY(place != MAP_FAILED && ShimPassing == 0))
-    EVENT_AWUU(MemoryMap, place, size, (unsigned)protection, (unsigned)flags);
+    SHIM_TELL_MEMORY(AWUU, MemoryMap, site, place, size, (unsigned)protection, (unsigned)flags);
   return place;
 }
 
@@ -41,7 +41,7 @@ enum { shimMapUNIT = 1 };
                  result = next != NULL ? next(place, size, protection, flags, fd, offset) \
                                        : (void *)syscall(shimMapCALL, place, size, protection, flags, fd, \
                                                          (long)(offset / shimMapUNIT))); \
-    return shimMapped(result, size, protection, flags); \
+    return shimMapped(result, size, protection, flags, SITE); \
   }
 
 SHIM_MMAP(mmap, off_t)
@@ -52,9 +52,10 @@ SHIM int munmap(void *place, size_t size)
   int (*next)(void *, size_t) = SHIM_PASS(munmap);
   int result;
 
-  /* Before it is given up: another thread may have it at once.  What the system will refuse is not told. */
+  /* Before the call: another thread may get the same memory at once.  A call that the system will refuse has no
+   * event. */
   if (LIKELY(ShimPassing == 0 && size != 0 && (Word)place % (Word)getpagesize() == 0 && size <= SIZE_MAX - (Word)place))
-    EVENT_AW(MemoryUnmap, place, size);
+    SHIM_TELL_MEMORY(AW, MemoryUnmap, SITE, place, size);
   SHIM_PASSING(next != NULL, result = next != NULL ? next(place, size) : (int)syscall(SYS_munmap, place, size));
   return result;
 }
@@ -72,11 +73,11 @@ SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
   SHIM_PASSING(next != NULL, place = next != NULL ? next(old, oldSize, size, flags, place)
                                                   : (void *)syscall(SYS_mremap, old, oldSize, size, flags, place));
   if (place != MAP_FAILED && ShimPassing == 0)
-    EVENT_AWAW(MemoryRemap, old, oldSize, place, size);
+    SHIM_TELL_MEMORY(AWAW, MemoryRemap, SITE, old, oldSize, place, size);
   return place;
 }
 
-/* The break is libc's affair, too: where it is not known yet who comes next, that is looked up all the same. */
+/* libc moves the break itself: so its functions are called, also while ShimPassWho is unknown. */
 
 static char *shimSbrk(Bool others, intptr_t more)
 {
@@ -84,7 +85,7 @@ static char *shimSbrk(Bool others, intptr_t more)
   char *before;
 
   if (UNLIKELY(next == NULL))
-    *(void **)&next = ShimSymbol(RTLD_NEXT, "sbrk");
+    ShimNextSymbol(&next, "sbrk");
   SHIM_PASSING(others, before = next(more));
   return before;
 }
@@ -97,10 +98,10 @@ SHIM int brk(void *limit)
   int result;
 
   if (UNLIKELY(next == NULL))
-    *(void **)&next = ShimSymbol(RTLD_NEXT, "brk");
+    ShimNextSymbol(&next, "brk");
   SHIM_PASSING(others, result = next(limit));
   if (result == 0 && ShimPassing == 0)
-    EVENT_AA(MemoryBreak, limit, before);
+    SHIM_TELL_MEMORY(AA, MemoryBreak, SITE, limit, before);
   return result;
 }
 
@@ -109,15 +110,15 @@ SHIM void *sbrk(intptr_t more)
   char *before = shimSbrk(ShimPassTo() == ShimPassOTHERS, more);
 
   if (more != 0 && before != (void *)-1 && ShimPassing == 0)
-    EVENT_AA(MemoryBreak, before + more, before);
+    SHIM_TELL_MEMORY(AA, MemoryBreak, SITE, before + more, before);
   return before;
 }
 
 /* shimEnd -- the process ends by `next`, or by the system; the log is brought up to date before */
 static _Noreturn void shimEnd(void (*next)(int status), int status)
 {
-  ProcessEnd();
-  ProcessEnding(TRUE);
+  EmitterEnd();
+  EmitterEnding(TRUE);
   if (next != NULL)
     next(status);
   for (;;)

@@ -1,12 +1,14 @@
 /* shimnew.c -- the operators new and delete of C++, wrapped
  *
- * Whoever implements them: libstdc++ and libc++ by malloc and free, whose wrappers find the mark of the thread set and
- * tell nothing; jemalloc, tcmalloc and mimalloc by themselves.  They are written in C under their mangled names.
+ * The wrappers are written in C under the mangled names.  Inside one, a mark of the thread is set, so that the wrappers
+ * of malloc and free emit nothing.  Any implementation works: libstdc++ and libc++ call malloc and free; jemalloc,
+ * tcmalloc and mimalloc have operators of their own.
  *
- * An operator new that finds no memory asks for the program's handler, which may free and allocate, and throws if there
- * is none.  Both must happen with the mark taken away; so whoever asks for the handler inside an operator is given a
- * function of ours, that calls it outside, and the question itself tells that an attempt has failed.  An exception that
- * comes without a question takes the mark away when it passes (operatorUnwound).
+ * An operator new that finds no memory calls std::get_new_handler, and then the program's handler, which may free and
+ * allocate; without a handler it throws.  The events of the handler and of the exception's memory are wanted, so the
+ * mark must be cleared for both.  Therefore get_new_handler is wrapped: inside an operator it returns a function of
+ * ours, which clears the mark while it calls the handler; and the call of get_new_handler shows that an attempt failed.
+ * An exception that is thrown without such a call clears the mark when it passes the wrapper (operatorUnwound).
  *
  * Design: design/shim.md .shim.new      Tests: test/malloc/shimnew.t
  *
@@ -18,9 +20,9 @@
 #include <unwind.h>
 
 #include "emit/event.h"
-#include "malloc/shimlookup.h"
+#include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
-#include "mm/mmalloc.h"
+#include "mm/mallocpool.h"
 
 #if defined(__LP64__)
 #define Z "m" /* how size_t is mangled */
@@ -72,13 +74,14 @@ static struct {
   OperatorHandler (*setHandler)(OperatorHandler handler);
 } operatorNext;
 
-/* Of the outermost operator that the thread is inside of: what it asks for, and the program's handler. */
+/* The outermost operator that the thread is inside of: the size and alignment that it asks for, and the program's
+ * handler. */
 static __thread size_t operatorSize __attribute__((tls_model("initial-exec")));
 static __thread OperatorHandler operatorHandler __attribute__((tls_model("initial-exec")));
 
-/* operatorFind -- who implements a function: the next library in the order of the process; or, where that was loaded
- * for a plugin alone, the one that the caller finds.  That one stays loaded, and is asked for what is sought later, too:
- * the caller then may be an operator that we have called ourselves. */
+/* operatorFind -- find the implementation of a function: in the next library in the search order of the process; or, if
+ * only a plugin loaded an implementation, the one that the caller would find.  The plugin's library is kept loaded and
+ * used for later lookups, too, because a later caller may be an operator that we called ourselves. */
 static __attribute__((cold, noinline)) void operatorFind(void *function, const char *name, const void *site)
 {
   static void *home;
@@ -104,8 +107,8 @@ static __attribute__((cold, noinline)) void operatorFind(void *function, const c
       operatorFind(&operatorNext.name, symbol, SITE); \
   } while (0)
 
-/* OPERATOR_UNWINDS -- exceptions that pass the function it stands in call operatorUnwound.  That is all that is to be
- * done, so there is no need of the tables of C++, and of a library that reads them. */
+/* OPERATOR_UNWINDS -- an exception that passes the function in which this stands calls operatorUnwound.  Nothing else
+ * needs to be done, so no tables of C++ are needed, nor a library that reads them. */
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM)
 #define OPERATOR_UNWINDS __asm__ volatile(".cfi_personality 0x1b, operatorUnwound") /* a signed 32-bit offset from here */
 #else
@@ -125,7 +128,7 @@ _Unwind_Reason_Code operatorUnwound(int version, _Unwind_Action actions, _Unwind
   return _URC_CONTINUE_UNWIND;
 }
 
-/* The program's handler, called from inside an operator: what it does is the program's. */
+/* The program's handler is called from inside an operator: its own allocations are events, as anywhere. */
 static void operatorHandle(void)
 {
   unsigned within = ShimWithin;
@@ -135,7 +138,7 @@ static void operatorHandle(void)
   ShimWithin = within;
 }
 
-/* operatorAsked -- an operator found no memory, and asks for the handler.  If there is none it gives up, and throws. */
+/* operatorAsked -- an operator found no memory and calls get_new_handler.  If there is no handler it will throw. */
 static OperatorHandler operatorAsked(OperatorHandler handler)
 {
   if (ShimWithin != ShimOPERATOR)
@@ -158,7 +161,7 @@ OperatorHandler operatorGetHandler(void)
   return operatorNext.getHandler != NULL ? operatorAsked(operatorNext.getHandler()) : NULL;
 }
 
-/* Before there was a function to get it, who wanted the handler set none for a moment. */
+/* Older libraries had no function to get the handler: an operator set none for a moment to learn it. */
 OperatorHandler operatorSetHandler(OperatorHandler handler)
 {
   OperatorHandler before;
@@ -170,7 +173,8 @@ OperatorHandler operatorSetHandler(OperatorHandler handler)
   return handler == NULL ? operatorAsked(before) : before;
 }
 
-/* operatorGot -- tell of what an operator new gave.  If it asked for the handler, its failure is told. */
+/* operatorGot -- the event of an operator new; if the operator asked for the handler, its failure has its event
+ * already */
 static inline void *operatorGot(void *p, size_t size, size_t align, const void *site)
 {
   Bool failed = ShimWithin == ShimOUTSIDE && !ShimNext.manages;
@@ -180,15 +184,17 @@ static inline void *operatorGot(void *p, size_t size, size_t align, const void *
     if (!failed)
       EVENT_PW(PoolAllocFail, ShimNext.pool, size);
   } else if (align == 0) {
-    SHIM_TELL(PAW, PoolAlloc, site, ShimNext.pool, (Addr)p, size);
+    if (UNLIKELY(ShimNext.depth != 0))
+      return ShimGotFrom(p, size, site);
+    EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
   } else {
     SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
   }
   return p;
 }
 
-/* operatorServe -- what Pawprint's own pool gives where it serves.  Another allocator's operators would not know what
- * they are to delete.  NULL: there is no memory, and no handler. */
+/* operatorServe -- serve an operator new from Pawprint's own pool, where that serves malloc: another allocator's
+ * operator delete could not free such memory.  NULL: there is no memory, and no handler. */
 static void *operatorServe(size_t size, size_t align)
 {
   for (;;) {
@@ -201,12 +207,12 @@ static void *operatorServe(size_t size, size_t align)
   }
 }
 
-/* OPERATOR_WANTED -- is this call to be told? */
+/* OPERATOR_WANTED -- does this call need an event? */
 #define OPERATOR_WANTED(event) \
   (EVENT_PRESENT(event) && EVENT_WANTED(Event##event##KIND) && LIKELY(ShimWithin == ShimOUTSIDE))
 
-/* Nobody implements an operator only in a process that could not have been linked without us: malloc serves.  What the
- * pool cannot serve is thrown by an operator that is asked for too much. */
+/* If no library implements the operators, the process was linked with us to have them, and malloc serves.  If the pool
+ * has no memory, an operator of another library is called with a size that is too large, so that it throws. */
 #define X(name, symbol, parameters, arguments, alignment, throws) \
   extern void *operator_##name parameters __asm__(symbol) SHIM; \
   void *operator_##name parameters \
@@ -246,7 +252,7 @@ OPERATORS_NEW(X)
       operatorNext.name arguments; \
       return; \
     } \
-    EVENT_PA(PoolFree, ShimNext.pool, (Addr)p); \
+    SHIM_TELL_FREE(p, SITE); \
     ShimWithin = ShimOPERATOR; \
     operatorNext.name arguments; \
     ShimWithin = ShimOUTSIDE; \

@@ -1,10 +1,11 @@
-/* shimnext.h -- who serves the program's malloc
+/* shimnext.h -- the real malloc behind the wrappers: the allocator that serves the program
  *
- * A table of the functions behind the wrappers: those of the library that would have served without us (observe), or of
- * Pawprint's own pool (manage).  Each begins as a function that chooses the table and calls on, so that the wrappers
- * ask nothing.
+ * A table of the functions behind the wrappers: those of the library that would have served without us (observe), or
+ * of Pawprint's own pool (manage).  At first each is a function that fills the table and calls the right one, so that
+ * the wrappers need no test.
  *
- * Design: design/shim.md .shim.next .shim.within .shim.sanitize      Tests: test/malloc/shim.t, test/malloc/shimnew.t, test/collect/unseen.t
+ * Design: design/shim.md .shim.next .shim.within .shim.sanitize      Tests: test/malloc/shim.t, test/malloc/shimnew.t,
+ * test/collect/unseen.t
  */
 #ifndef MALLOC_SHIMNEXT_H
 #define MALLOC_SHIMNEXT_H
@@ -13,6 +14,7 @@
 
 #include "base/types.h"
 #include "emit/event.h"
+#include "malloc/shimstack.h"
 
 /* Failure is NULL; errno then is the wrappers' business. */
 typedef struct ShimNextStruct {
@@ -21,19 +23,22 @@ typedef struct ShimNextStruct {
   void *(*calloc)(size_t count, size_t size);
   void *(*realloc)(void *p, size_t size);
   void *(*memalign)(size_t align, size_t size);
-  size_t (*usable)(void *p);
+  size_t (*usable)(const void *p);
   void *pool; /* what events name as the pool */
-  Bool sites;   /* events of allocations say where they were asked for, too */
-  Bool manages; /* Pawprint's own pool serves */
+  uint8_t depth;   /* of the stacks that events of allocations carry; 1: the caller alone, 0: nothing */
+  uint8_t manages; /* Pawprint's own pool serves */
 } ShimNextStruct;
 
 extern ShimNextStruct ShimNext;
 
+/* ShimFrees -- events of frees carry stacks, too.  It stands alone, so that free can test it without a register. */
+extern Bool ShimFrees;
+
 enum { ShimEarlySIZE = 65536 };
 extern char ShimEarly[ShimEarlySIZE];
 
-/* ShimEarlyTake -- from the little memory that serves while the table is being chosen, and in lookups.  It is never given
- * back.  NULL: there is none left
+/* ShimEarlyTake -- allocate from the small memory that serves while the table is being filled, and in lookups.  It is
+ * never freed.  NULL: there is none left
  * ShimIsEarly -- is `p` from there? */
 extern void *ShimEarlyTake(Size size, Size align);
 
@@ -42,48 +47,81 @@ static inline Bool ShimIsEarly(const void *p)
   return (Word)p - (Word)ShimEarly < ShimEarlySIZE;
 }
 
-/* ShimForked -- the child of a fork has a trace of its own: name the pool there, and its thread
- * ShimForkStart -- register what is to be done at each fork; once, and before anybody else does */
-extern void ShimForked(void);
-extern void ShimForkStart(void);
-
-/* ShimStart -- choose, if nobody has, and tell of the pool */
+/* ShimStart -- choose, if nobody has, and name the pool
+ * ShimAwake -- from here on the library may record: name the pool, if it was chosen before (EmitterSleeps)
+ * ShimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
 extern void ShimStart(void);
+extern void ShimAwake(void);
+extern void ShimTell(void);
 
-/* ---- Calls inside calls: only the outermost one is told ----
+/* ---- Calls inside calls: only the outermost one has an event ----
  *
  * An operator new that calls malloc, and an allocator's malloc that calls realloc through the dynamic linker, pass our
  * wrappers twice.  The outer wrapper sets a mark of the thread while it is inside, and a wrapper that finds the mark
- * set calls on and tells nothing.  Where libc itself serves, no function of the malloc family calls another one
- * through the dynamic linker, so only the operators of C++ set the mark; where another allocator serves, functions
- * that set it (shimDeepen) stand in ShimNext.
+ * set calls the next function and emits nothing.  Where libc itself serves, no function of the malloc family calls
+ * another one through the dynamic linker, so only the operators of C++ set the mark; where another allocator serves,
+ * ShimNext has functions that set it (shimDeepen).
  *
  * The mark is read only where an event is wanted, by code that reads the thread's state anyway.
  */
 
 typedef enum ShimDepth {
-  ShimOUTSIDE,  /* in no wrapper: what is called now is told */
+  ShimOUTSIDE,  /* in no wrapper: the next call has an event */
   ShimMALLOC,   /* inside a function of the malloc family */
   ShimOPERATOR, /* inside an operator new or delete */
   ShimINSIDE = ShimMALLOC | ShimOPERATOR,
-  ShimLOOKUP = 4    /* the library looks something up: what is allocated is its own, what is freed is told */
+  ShimLOOKUP = 4    /* in a lookup of the library: allocations are the library's own, frees have events */
 } ShimDepth;
 
-/* ShimWithin -- what the calling thread is inside of: a ShimDepth */
+/* ShimWithin -- a ShimDepth: which call the thread is inside of */
 extern __thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
+
+/* ShimGotFrom -- the event PoolAlloc of an outermost call, where it is to have the site or the stack; returns `p`.
+ * A wrapper calls it last (SHIM_STACK). */
+extern void *ShimGotFrom(void *p, size_t size, const void *site) __attribute__((noinline));
 
 /* SITE -- where the caller of a wrapper goes on. */
 #define SITE __builtin_return_address(0)
 
-/* SHIM_TELL -- the event `name` of an outermost call, or, where sites are wanted, the one that has the site besides */
+/* SHIM_TELL -- the event `name` of an outermost call, or, where they are wanted, the one that has the site or the stack
+ * besides
+ * SHIM_TELL_MEMORY, SHIM_TELL_FREE -- the same of a call that has no event with a site, for any call and for an
+ * outermost one where frees are to have stacks */
 #define SHIM_TELL(format, name, site, ...) \
   do { \
     if (UNLIKELY(ShimWithin != ShimOUTSIDE)) \
       break; \
-    if (LIKELY(!ShimNext.sites)) \
+    if (LIKELY(ShimNext.depth == 0)) \
+      EVENT_##format(name, __VA_ARGS__); \
+    else if (ShimNext.depth == 1) \
+      SHIM_TELL_SITE(format, name, site, __VA_ARGS__); \
+    else \
+      EVENT_##format##W(name##Stack, __VA_ARGS__, ShimStack(site)); \
+  } while (0)
+
+#define SHIM_TELL_SITE(format, name, site, ...) \
+  do { \
+    if (EVENT_PRESENT(name) && EVENT_WANTED(Event##name##KIND)) { \
+      const void *site_ = ShimStackRanged ? ShimStackFirst(site) : (site); \
+      ShimSite(site_); \
+      EVENT_##format##A(name##Site, __VA_ARGS__, (Addr)site_); \
+    } \
+  } while (0)
+
+#define SHIM_TELL_MEMORY(format, name, site, ...) \
+  do { \
+    if (LIKELY(ShimNext.depth <= 1)) \
       EVENT_##format(name, __VA_ARGS__); \
     else \
-      EVENT_##format##A(name##Site, __VA_ARGS__, (Addr)(site)); \
+      EVENT_##format##W(name##Stack, __VA_ARGS__, ShimStack(site)); \
+  } while (0)
+
+#define SHIM_TELL_FREE(p, site) \
+  do { \
+    if (LIKELY(!ShimFrees)) \
+      EVENT_PA(PoolFree, ShimNext.pool, (Addr)(p)); \
+    else \
+      EVENT_PAW(PoolFreeStack, ShimNext.pool, (Addr)(p), ShimStack(site)); \
   } while (0)
 
 #endif /* MALLOC_SHIMNEXT_H */

@@ -1,7 +1,7 @@
-/* shimseccomp.c -- what a thread forbids itself: system calls (seccomp), and the processor's counter
+/* shimseccomp.c -- calls by which a thread forbids itself system calls (seccomp) or the processor's counter, wrapped
  *
- * A program that makes the system call itself, and not through these functions, is not seen.  libseccomp and most others
- * that install filters call either prctl or `syscall', because libc has no function for seccomp.
+ * A program that makes the system call itself, and not through these functions, is not seen.  libseccomp and most
+ * others that install filters call either prctl or `syscall`, because libc has no function for seccomp.
  *
  * Design: design/shim.md .shim.forbid      Tests: test/malloc/forbid.t, test/malloc/strict.t
  *
@@ -15,10 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "emit/process.h"
-#include "malloc/shimlookup.h"
+#include "emit/emitter.h"
+#include "malloc/shimdlsym.h"
 #include "malloc/shimsync.h"
-#include "malloc/shimthread.h"
 
 /* What a call of the program's is about to forbid. */
 typedef enum ForbidsEnum {
@@ -47,7 +46,7 @@ static Forbids forbidFilter(const void *place)
   size = program.len * sizeof program.filter[0];
   if (RawPeek(code, program.filter, size) == size)
     return ForbidsFILTER;
-  ForbidKeep();
+  ForbidEnd(TRUE);
   return ForbidsNOTHING;
 }
 
@@ -58,20 +57,20 @@ static void forbidBefore(Forbids what)
     return;
   (void)SyncThread(); /* asks the system the first time */
   if (what == ForbidsCOUNTER || what == ForbidsSTRICT)
-    ProcessBar(what == ForbidsCOUNTER);
+    EmitterBar(what == ForbidsCOUNTER);
   else
-    ProcessForbid(what == ForbidsFILTER);
+    EmitterForbid(what == ForbidsFILTER);
 }
 
 /* forbidAfter -- the system has done it, or refused it */
 static void forbidAfter(Forbids what, Bool done)
 {
   if (what == ForbidsFILTER)
-    (done ? ForbidKeep : ForbidDrop)();
+    ForbidEnd(done);
   else if (what == ForbidsUNKNOWN && !done)
-    ForbidKnown();
+    ForbidUnknown(FALSE);
   else if ((what == ForbidsCOUNTER || what == ForbidsSTRICT) && !done)
-    ProcessUnbar();
+    EmitterUnbar();
 }
 
 /* forbidPrctl -- what does this prctl forbid? */
@@ -105,15 +104,15 @@ SHIM int prctl(int option, ...)
                         : (int)syscall(SYS_prctl, option, argument[0], argument[1], argument[2], argument[3]);
   forbidAfter(forbids, result == 0);
   if (option == PR_SET_TSC && result == 0 && forbids == ForbidsNOTHING)
-    ProcessUnbar();
+    EmitterUnbar();
   if (option == PR_SET_NAME && result == 0)
-    ShimThreadNamed();
+    SyncThreadNamed();
   return result;
 }
 
 #if defined(__x86_64__) && defined(__LP64__)
-/* `syscall', as libc has it, but for seccomp: nothing else may be done here, not even to the stack, on which a child may
- * begin. */
+/* `syscall', as libc has it, but for seccomp: nothing else may be done here, not even to the stack, on which a child
+ * may begin. */
 __asm__(".text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"
@@ -159,8 +158,8 @@ static long shimSystemSeccomp(unsigned long operation, unsigned long flags, cons
   return result;
 }
 
-/* shimSeccomp -- syscall(SYS_seccomp, ...).  A filter that could not be given to all threads is refused with the number of
- * one of them; a descriptor is success. */
+/* shimSeccomp -- syscall(SYS_seccomp, ...).  A filter that could not be given to all threads is refused with the
+ * number of one of them; a descriptor is success. */
 __attribute__((used)) long shimSeccomp(long number, unsigned long operation, unsigned long flags, const void *place);
 long shimSeccomp(long number, unsigned long operation, unsigned long flags, const void *place)
 {

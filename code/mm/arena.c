@@ -10,6 +10,7 @@
 #include "emit/event.h"
 #include "mm/mmstate.h"
 #include "mm/pages.h"
+#include "mm/seg.h"
 
 LockStruct ArenaRegistryLock = LockINITIALIZER;
 RingStruct ArenaRegistry = RingINITIALIZER(ArenaRegistry);
@@ -38,11 +39,14 @@ static void arenaPurge(Arena arena, Size limit)
   }
 }
 
-/* arenaChunkRelease -- give back a plain chunk that nothing is left in */
+/* arenaChunkRelease -- give back a plain chunk in which no grain is used */
 static void arenaChunkRelease(Arena arena, Chunk chunk)
 {
-  Size spare = arenaBytes(ChunkPurge(chunk, chunk->spareCount));
+  Size spare;
 
+  AVER(ChunkIsEmpty(chunk));
+  spare = arenaBytes(ChunkPurge(chunk, chunk->spareCount));
+  AVER(chunk->spareCount == 0);
   RingRemove(&chunk->ring);
   arena->spare -= spare;
   arena->committed -= spare + arenaHEADER;
@@ -50,23 +54,11 @@ static void arenaChunkRelease(Arena arena, Chunk chunk)
   ChunkDestroy(chunk);
 }
 
-/* arenaAdmit -- may `size` bytes more be committed?  Spare memory makes room. */
-static Res arenaAdmit(Arena arena, Size size)
-{
-  if (size > arena->commitLimit)
-    return ResLIMIT;
-  if (arena->committed > arena->commitLimit - size)
-    arenaPurge(arena, 0);
-  return arena->committed > arena->commitLimit - size ? ResLIMIT : ResOK;
-}
-
 static Res arenaChunkAdd(Chunk *chunkReturn, Arena arena)
 {
   Chunk chunk;
-  Res res = arenaAdmit(arena, arenaHEADER);
+  Res res = ChunkCreate(&chunk, arena);
 
-  if (res == ResOK)
-    res = ChunkCreate(&chunk, arena);
   if (res != ResOK)
     return res;
   RingInsertAfter(&arena->chunks, &chunk->ring);
@@ -78,7 +70,6 @@ static Res arenaChunkAdd(Chunk *chunkReturn, Arena arena)
 
 Res ArenaCreate(Arena *arenaReturn, Size size)
 {
-  Size reserve = ChunkSIZE;
   void *p;
   Arena arena;
   Chunk chunk;
@@ -91,17 +82,13 @@ Res ArenaCreate(Arena *arenaReturn, Size size)
   arena->sig = ArenaSIG;
   RingInit(&arena->arenasRing);
   RingInit(&arena->poolRing);
-  LockInit(&arena->lock);
   RingInit(&arena->chunks);
   RingInit(&arena->hugeChunks);
   arena->spareLimit = ArenaSpareLimitDEFAULT;
-  arena->commitLimit = SIZE_MAX;
   EVENT_PWW(ArenaCreate, arena, size > ChunkSIZE ? size : ChunkSIZE, ArenaGrainSIZE);
-  res = arenaChunkAdd(&chunk, arena);
-  while (res == ResOK && reserve < size) {
+  do
     res = arenaChunkAdd(&chunk, arena);
-    reserve += ChunkSIZE;
-  }
+  while (res == ResOK && arena->reserved < size);
   LockClaim(&ArenaRegistryLock);
   RingInsertBefore(&ArenaRegistry, &arena->arenasRing);
   LockRelease(&ArenaRegistryLock);
@@ -110,6 +97,7 @@ Res ArenaCreate(Arena *arenaReturn, Size size)
     return res;
   }
   EVENT_PW(ArenaSpare, arena, arena->spareLimit);
+  AVER(ArenaCheck(arena));
   *arenaReturn = arena;
   return ResOK;
 }
@@ -118,34 +106,29 @@ void ArenaDestroy(Arena arena)
 {
   Ring node, after;
 
-  AVER(arena->sig == ArenaSIG);
+  AVER(ArenaCheck(arena));
   AVER(RingIsSingle(&arena->poolRing));
   AVER(RingIsSingle(&arena->hugeChunks));
   LockClaim(&ArenaRegistryLock);
   RingRemove(&arena->arenasRing);
   LockRelease(&ArenaRegistryLock);
-  RING_FOR(node, &arena->chunks, after) {
-    AVER(ChunkIsEmpty(arenaChunk(node)));
+  RING_FOR(node, &arena->chunks, after)
     arenaChunkRelease(arena, arenaChunk(node));
-  }
   AVER(arena->committed == 0);
   AVER(arena->reserved == 0);
   EVENT_P(ArenaDestroy, arena);
-  LockFinish(&arena->lock);
   arena->sig = 0;
   PagesRelease((Addr)arena, sizeof(ArenaStruct));
 }
 
 /* -- grains -- */
 
-/* arenaTake -- a run that is known to be free */
+/* arenaTake -- take a run that is known to be free */
 static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Count n)
 {
   Count spare;
-  Res res = arenaAdmit(arena, arenaBytes(n)); /* which may purge the spare grains among these, too */
+  Res res = ChunkTake(&spare, chunk, index, n);
 
-  if (res == ResOK)
-    res = ChunkTake(&spare, chunk, index, n);
   if (res != ResOK)
     return res;
   arena->spare -= arenaBytes(spare);
@@ -165,9 +148,7 @@ static Res arenaHugeAlloc(Chunk *chunkReturn, Arena arena, Count n, Size align, 
 
   if (n > (SIZE_MAX >> ArenaGrainSHIFT) - 1)
     return ResMEMORY;
-  res = arenaAdmit(arena, arenaBytes(n) + arenaHugeHEADER);
-  if (res == ResOK)
-    res = ChunkCreateHuge(&chunk, arena, arenaBytes(n), align, reserveOnly);
+  res = ChunkCreateHuge(&chunk, arena, arenaBytes(n), align, reserveOnly);
   if (res != ResOK)
     return res;
   RingInsertAfter(&arena->hugeChunks, &chunk->ring);
@@ -187,7 +168,7 @@ static void arenaHugeFree(Arena arena, Chunk chunk, Count n)
   ChunkDestroy(chunk);
 }
 
-/* arenaFind -- a free run in some plain chunk, a new one if need be */
+/* arenaFind -- find a free run in a plain chunk, which is added if need be */
 static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count n, Size align)
 {
   Ring node, after;
@@ -196,7 +177,7 @@ static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count 
   RING_FOR(node, &arena->chunks, after) {
     *chunkReturn = arenaChunk(node);
     if ((*chunkReturn)->freeCount == 0)
-      break; /* and so have those behind it */
+      break; /* the chunks behind it are full, too */
     if (ChunkFind(indexReturn, *chunkReturn, n, align))
       return ResOK;
   }
@@ -231,6 +212,8 @@ Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Count more
 {
   Bool zero;
 
+  AVER(more > 0);
+  AVER(!ChunkIsHuge(chunk));
   if (!ChunkIsFree(chunk, index + n, more))
     return ResFAIL;
   return arenaTake(&zero, arena, chunk, index + n, more);
@@ -240,6 +223,8 @@ void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n)
 {
   Bool wasFull = chunk->freeCount == 0;
 
+  AVER(n > 0);
+  AVER(chunk->arena == arena);
   if (ChunkIsHuge(chunk)) {
     arenaHugeFree(arena, chunk, n);
     return;
@@ -271,10 +256,8 @@ static void arenaHugeShrink(Arena arena, Chunk chunk, Count old, Count n)
 static Res arenaHugeGrow(Arena arena, Chunk chunk, Count old, Count n)
 {
   Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(old));
-  Res res = arenaAdmit(arena, arenaBytes(n - old));
+  Res res = PagesCommit(end, arenaBytes(n - old));
 
-  if (res == ResOK)
-    res = PagesCommit(end, arenaBytes(n - old));
   if (res != ResOK)
     return res;
   arena->committed += arenaBytes(n - old);
@@ -309,6 +292,7 @@ Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n)
   Chunk chunk = *chunkIO;
 
   AVER(ChunkIsHuge(chunk));
+  AVER(chunk->arena == arena);
   AVER(old > 0 && n > 0);
   if (n <= old) {
     arenaHugeShrink(arena, chunk, old, n);
@@ -319,78 +303,42 @@ Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n)
   return arenaHugeMove(chunkIO, arena, old, n);
 }
 
-/* -- what is known of an arena -- */
-
-static Size arenaRead(Arena arena, Size *field)
+/* arenaCheckOrder -- are the plain chunks the arena's own, and those without free grains last? */
+static Bool arenaCheckOrder(Arena arena)
 {
-  Size size;
+  Bool full = FALSE;
+  Ring node;
 
-  AVER(arena->sig == ArenaSIG);
-  LockClaim(&arena->lock);
-  size = *field;
-  LockRelease(&arena->lock);
-  return size;
-}
-
-Size ArenaReserved(Arena arena) { return arenaRead(arena, &arena->reserved); }
-Size ArenaCommitted(Arena arena) { return arenaRead(arena, &arena->committed); }
-Size ArenaSpare(Arena arena) { return arenaRead(arena, &arena->spare); }
-Size ArenaSpareLimit(Arena arena) { return arenaRead(arena, &arena->spareLimit); }
-Size ArenaCommitLimit(Arena arena) { return arenaRead(arena, &arena->commitLimit); }
-
-void ArenaSpareLimitSet(Arena arena, Size limit)
-{
-  AVER(arena->sig == ArenaSIG);
-  LockClaim(&arena->lock);
-  arena->spareLimit = limit;
-  arenaPurge(arena, limit);
-  EVENT_PW(ArenaSpare, arena, limit);
-  LockRelease(&arena->lock);
-}
-
-Res ArenaCommitLimitSet(Arena arena, Size limit)
-{
-  Res res = ResOK;
-
-  AVER(arena->sig == ArenaSIG);
-  LockClaim(&arena->lock);
-  if (arena->committed > limit)
-    arenaPurge(arena, 0);
-  if (arena->committed > limit)
-    res = ResLIMIT;
-  else
-    arena->commitLimit = limit;
-  LockRelease(&arena->lock);
-  return res;
+  for (node = arena->chunks.next; node != &arena->chunks; node = node->next) {
+    Chunk chunk = arenaChunk(node);
+    if (!ChunkCheck(chunk) || chunk->arena != arena || ChunkIsHuge(chunk) || (full && chunk->freeCount != 0))
+      return FALSE;
+    full = chunk->freeCount == 0;
+  }
+  return TRUE;
 }
 
 Bool ArenaCheck(Arena arena)
 {
   Size committed = 0, spare = 0, reserved = 0;
-  Bool full = FALSE;
-  Ring node, after;
+  Ring node;
 
-  AVER(arena->sig == ArenaSIG);
-  LockClaim(&arena->lock);
-  RING_FOR(node, &arena->chunks, after) {
+  if (arena->sig != ArenaSIG || !RingCheck(&arena->arenasRing) || !RingCheck(&arena->poolRing) ||
+      !arenaCheckOrder(arena))
+    return FALSE;
+  for (node = arena->chunks.next; node != &arena->chunks; node = node->next) {
     Chunk chunk = arenaChunk(node);
-    AVER(ChunkCheck(chunk));
-    AVER(chunk->arena == arena && !ChunkIsHuge(chunk));
-    AVER(!full || chunk->freeCount == 0);
-    full = chunk->freeCount == 0;
     committed += arenaBytes(ChunkGRAINS - chunk->freeCount + chunk->spareCount);
     spare += arenaBytes(chunk->spareCount);
     reserved += arenaChunkSize(chunk);
   }
-  RING_FOR(node, &arena->hugeChunks, after) {
-    AVER(ChunkCheck(arenaChunk(node)));
-    AVER(arenaChunk(node)->arena == arena && ChunkIsHuge(arenaChunk(node)));
-    reserved += arenaChunkSize(arenaChunk(node));
+  for (node = arena->hugeChunks.next; node != &arena->hugeChunks; node = node->next) {
+    Chunk chunk = arenaChunk(node);
+    if (!ChunkCheck(chunk) || chunk->arena != arena || !ChunkIsHuge(chunk))
+      return FALSE;
+    committed += SegSize(SegOfAddr(chunk->hugeBase)) + arenaHugeHEADER;
+    reserved += arenaChunkSize(chunk);
   }
-  AVER(arena->reserved == reserved);
-  AVER(arena->spare == spare && spare <= arena->spareLimit);
-  AVER(arena->committed >= committed && arena->committed <= reserved);
-  AVER(arena->committed <= arena->commitLimit);
-  LockRelease(&arena->lock);
-  return TRUE;
+  return arena->reserved == reserved && arena->spare == spare && spare <= arena->spareLimit &&
+         arena->committed == committed && committed <= reserved;
 }

@@ -5,7 +5,7 @@
  *
  * Always true (ArenaCheck):
  *   committed == grains used + grains spare + huge segments, headers included, in bytes
- *   committed <= reserved;  committed <= commitLimit;  spare <= spareLimit
+ *   committed <= reserved;  spare <= spareLimit
  *   chunks with a free grain come before those without
  *
  * Threads: every function may be called by any thread; the arena's lock guards it.  ArenaDestroy only by the last user.
@@ -34,7 +34,6 @@ typedef struct ArenaStruct {
   Size committed;         /* bytes */
   Size spare;             /* bytes committed that no pool owns */
   Size spareLimit;        /* bytes */
-  Size commitLimit;       /* bytes */
 } ArenaStruct;
 
 #define ArenaSIG ((Word)0x519A7E4A)
@@ -48,22 +47,7 @@ extern Res ArenaCreate(Arena *arenaReturn, Size size);
 /* ArenaDestroy -- give everything back.  The arena's pools must have been destroyed. */
 extern void ArenaDestroy(Arena arena);
 
-/* ArenaReserved, ArenaCommitted, ArenaSpare -- bytes of address space, of memory that may be in use, and of that
- * the part that no pool owns */
-extern Size ArenaReserved(Arena arena);
-extern Size ArenaCommitted(Arena arena);
-extern Size ArenaSpare(Arena arena);
-
-/* ArenaSpareLimit, ArenaSpareLimitSet -- how much spare memory stays committed; a lower limit takes effect at once */
-extern Size ArenaSpareLimit(Arena arena);
-extern void ArenaSpareLimitSet(Arena arena, Size limit);
-
-/* ArenaCommitLimit, ArenaCommitLimitSet -- how much may be committed; SIZE_MAX, as at first, is no limit
- * errors   ResLIMIT: more than that is committed now, even without the spare memory, which is decommitted if need be */
-extern Size ArenaCommitLimit(Arena arena);
-extern Res ArenaCommitLimitSet(Arena arena, Size limit);
-
-/* ArenaCheck -- AVERs everything that must be true of the arena; takes its lock; TRUE */
+/* ArenaCheck -- does all hold that must always be true?  Its lock is held, or no other thread uses the arena. */
 extern Bool ArenaCheck(Arena arena);
 
 /* ArenaGrainsAlloc -- `n` grains in one run, committed; for seg.c, with the arena's lock held
@@ -72,7 +56,7 @@ extern Bool ArenaCheck(Arena arena);
  * zeroReturn                 the memory is known to be zero
  * align                      of the first grain's address; a power of two
  * alone                      in a huge chunk, though it be small
- * errors                     ResMEMORY, ResLIMIT (the commit limit)
+ * errors                     ResMEMORY
  */
 extern Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
                             Bool alone);
@@ -85,7 +69,7 @@ extern void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n);
 
 /* ArenaHugeResize -- `n` instead of `old` grains for the segment in a huge chunk, which keeps its contents as far as
  * they fit.  The chunk may be replaced: the old one, with its header, is gone then.  Lock held.
- * errors   ResMEMORY, ResLIMIT, and then nothing has changed */
+ * errors   ResMEMORY, and then nothing has changed */
 extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n);
 
 /* ArenaRegistryLock -- guards the list of arenas and each arena's ring of pools; ArenaRegistry is that list */

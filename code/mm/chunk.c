@@ -101,36 +101,46 @@ static Bool chunkIsAll(const Word *table, Index i, Count n, Bool bit) { return c
 
 /* -- chunks -- */
 
-static void chunkInit(Chunk chunk, Arena arena, Addr base, Addr limit)
+/* chunkMake -- reserve `whole` bytes for a chunk, and commit `header` bytes at its beginning and `size` bytes from
+ * `offset`
+ * errors  ResMEMORY */
+static Res chunkMake(Chunk *chunkReturn, Arena arena, Size whole, Size align, Size header, Size offset, Size size)
 {
+  Addr base;
+  Chunk chunk;
+  Res res = PagesReserve(&base, whole, align);
+
+  if (res != ResOK)
+    return res;
+  if ((((Word)base + whole - 1) >> ChunkSHIFT) >= ChunkSlotCOUNT || PagesCommit(base, header) != ResOK ||
+      (size > 0 && PagesCommit((Addr)((Word)base + offset), size) != ResOK)) {
+    PagesRelease(base, whole);
+    return ResMEMORY;
+  }
+  chunk = (Chunk)(void *)base;
   chunk->sig = ChunkSIG;
   chunk->arena = arena;
   RingInit(&chunk->ring);
   chunk->base = base;
-  chunk->limit = limit;
+  chunk->limit = (Addr)((Word)base + whole);
+  EVENT_PAW(ArenaReserve, arena, base, whole);
+  *chunkReturn = chunk;
+  return ResOK;
 }
 
 Res ChunkCreate(Chunk *chunkReturn, Arena arena)
 {
-  Addr base;
   Chunk chunk;
-  Res res = PagesReserve(&base, ChunkSIZE, ChunkSIZE);
+  Res res = chunkMake(&chunk, arena, ChunkSIZE, ChunkSIZE, ChunkHeaderSIZE, 0, 0);
 
   if (res != ResOK)
     return res;
-  res = PagesCommit(base, ChunkHeaderGRAINS << ArenaGrainSHIFT);
-  if (res != ResOK || ((Word)base >> ChunkSHIFT) >= ChunkSlotCOUNT) {
-    PagesRelease(base, ChunkSIZE);
-    return ResMEMORY;
-  }
-  chunk = (Chunk)(void *)base;
-  chunkInit(chunk, arena, base, (Addr)((Word)base + ChunkSIZE));
   chunkSet(chunk->used, 0, ChunkHeaderGRAINS);
   chunkSet(chunk->touched, 0, ChunkHeaderGRAINS);
   chunk->accessible = ChunkHeaderGRAINS;
   chunk->freeCount = chunk->runBound = ChunkGRAINS - ChunkHeaderGRAINS;
   chunkSlotSet(chunk, ChunkSlotPLAIN, ChunkSlotPLAIN);
-  EVENT_PAW(ArenaReserve, arena, base, ChunkSIZE);
+  AVER(ChunkCheck(chunk));
   *chunkReturn = chunk;
   return ResOK;
 }
@@ -140,30 +150,22 @@ Res ChunkCreateHuge(Chunk *chunkReturn, Arena arena, Size size, Size align, Bool
   /* Where the segment begins in the chunk: behind a grain with the header, or at the first aligned place behind it. */
   Size offset = align > ArenaGrainSIZE ? align : ArenaGrainSIZE;
   Size most = (Size)ChunkSlotCOUNT << (ChunkSHIFT - 1);
-  Size whole;
-  Addr base;
   Chunk chunk;
   Res res;
 
+  AVER(size > 0);
   AVER(WordAlignDown(size, ArenaGrainSIZE) == size);
+  AVER(WordIsPowerOf2(align));
   if (size > most || offset > most)
     return ResMEMORY;
-  /* Whole slots, so that no address of somebody else's is ever looked up in a chunk, which might be going away. */
-  whole = WordAlignUp(offset + size, ChunkSIZE);
-  res = PagesReserve(&base, whole, align > ChunkSIZE ? align : ChunkSIZE);
+  /* Whole slots, so that no foreign address is ever looked up in a chunk, which another thread might be destroying. */
+  res = chunkMake(&chunk, arena, WordAlignUp(offset + size, ChunkSIZE), align > ChunkSIZE ? align : ChunkSIZE,
+                  ArenaGrainSIZE, offset, reserveOnly ? 0 : size);
   if (res != ResOK)
     return res;
-  if ((((Word)base + whole - 1) >> ChunkSHIFT) >= ChunkSlotCOUNT ||
-      PagesCommit(base, ArenaGrainSIZE) != ResOK ||
-      (!reserveOnly && PagesCommit((Addr)((Word)base + offset), size) != ResOK)) {
-    PagesRelease(base, whole);
-    return ResMEMORY;
-  }
-  chunk = (Chunk)(void *)base;
-  chunkInit(chunk, arena, base, (Addr)((Word)base + whole));
-  chunk->hugeBase = (Addr)((Word)base + offset);
+  chunk->hugeBase = (Addr)((Word)chunk->base + offset);
   chunkSlotSet(chunk, ChunkSlotHUGE, ChunkSlotHUGEMORE);
-  EVENT_PAW(ArenaReserve, arena, base, whole);
+  AVER(ChunkCheck(chunk));
   *chunkReturn = chunk;
   return ResOK;
 }
@@ -173,6 +175,7 @@ void ChunkDestroy(Chunk chunk)
   Addr base = chunk->base;
   Size size = (Size)((Word)chunk->limit - (Word)chunk->base);
 
+  AVER(chunk->sig == ChunkSIG);
   AVER(RingIsSingle(&chunk->ring));
   chunk->sig = 0;
   EVENT_PAW(ArenaRelease, chunk->arena, base, size);
@@ -188,6 +191,8 @@ Res ChunkMove(Chunk from, Size size, Chunk to, Size toSize)
   Res res;
 
   AVER(RingIsSingle(&from->ring));
+  AVER(ChunkIsHuge(from) && ChunkIsHuge(to));
+  AVER(size > 0 && size <= toSize);
   /* Moving leaves a hole, which another thread's mmap may fill at once: by then it must not be taken for ours, nor
      be released with the rest. */
   chunkSlotSet(from, ChunkSlotNONE, ChunkSlotNONE);
@@ -210,6 +215,7 @@ Bool ChunkFind(Index *indexReturn, Chunk chunk, Count n, Size align)
   Index i = ChunkHeaderGRAINS;
 
   AVER(n > 0);
+  AVER(WordIsPowerOf2(align));
   if (n > chunk->runBound || n > chunk->freeCount || step >= ChunkGRAINS)
     return FALSE;
   for (;;) {
@@ -235,13 +241,12 @@ Bool ChunkIsFree(Chunk chunk, Index i, Count n)
   return n <= ChunkGRAINS - i && chunkIsAll(chunk->used, i, n, FALSE);
 }
 
-/* chunkCommitted -- tell which of grains [i, i + n), about to be used, were not committed */
-static void chunkCommitted(Chunk chunk, Index i, Count n)
+void ChunkCommitTell(Chunk chunk, Index i, Index limit, Bool touched)
 {
-  Index limit = i + n, end;
+  Index end;
 
-  while ((i = chunkNext(chunk->touched, i, FALSE)) < limit) {
-    end = chunkNext(chunk->touched, i, TRUE);
+  while ((i = chunkNext(chunk->touched, i, touched)) < limit) {
+    end = chunkNext(chunk->touched, i, !touched);
     if (end > limit)
       end = limit;
     EVENT_PAW(ArenaCommit, chunk->arena, ChunkGrainAddr(chunk, i), (end - i) << ArenaGrainSHIFT);
@@ -254,6 +259,7 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
   Count spare;
 
   AVER_CRITICAL(ChunkIsFree(chunk, i, n));
+  AVER(n > 0 && i >= ChunkHeaderGRAINS && i + n <= ChunkGRAINS);
   if (i + n > chunk->accessible) {
     Index top = (i + n + chunkCommitSTEP - 1) / chunkCommitSTEP * chunkCommitSTEP;
     Res res;
@@ -266,7 +272,7 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
   }
   spare = chunkIsAll(chunk->touched, i, n, TRUE) ? n : chunkCount(chunk->touched, i, n);
   if (spare < n)
-    chunkCommitted(chunk, i, n);
+    ChunkCommitTell(chunk, i, i + n, FALSE);
   chunkSet(chunk->used, i, n);
   chunkSet(chunk->touched, i, n);
   chunk->freeCount -= n;
@@ -277,6 +283,7 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
 
 void ChunkGive(Chunk chunk, Index i, Count n)
 {
+  AVER(n > 0 && i >= ChunkHeaderGRAINS && i + n <= ChunkGRAINS);
   AVER(chunkIsAll(chunk->used, i, n, TRUE));
   chunkReset(chunk->used, i, n);
   chunk->freeCount += n;
@@ -289,6 +296,8 @@ Count ChunkPurge(Chunk chunk, Count most)
   Count done = 0;
   Index i = ChunkGRAINS;
 
+  AVER(!ChunkIsHuge(chunk));
+  AVER(chunk->spareCount <= chunk->freeCount);
   while (done < most && chunk->spareCount > 0 && i > ChunkHeaderGRAINS) {
     Index limit;
     while (!(chunkBit(chunk->touched, i - 1) && !chunkBit(chunk->used, i - 1)))
@@ -320,24 +329,22 @@ static Count chunkLongestRun(Chunk chunk)
   return longest;
 }
 
+/* chunkCheckGrains -- the tables of a plain chunk */
+static Bool chunkCheckGrains(Chunk chunk)
+{
+  Count used = chunkCount(chunk->used, 0, ChunkGRAINS);
+
+  return ChunkSlot(chunk) == ChunkSlotPLAIN && chunkIsAll(chunk->used, 0, ChunkHeaderGRAINS, TRUE) &&
+         used + chunk->freeCount == ChunkGRAINS &&
+         chunkCount(chunk->touched, 0, ChunkGRAINS) == used + chunk->spareCount && chunk->accessible <= ChunkGRAINS &&
+         chunkNext(chunk->touched, chunk->accessible, TRUE) == ChunkGRAINS && chunkLongestRun(chunk) <= chunk->runBound;
+}
+
 Bool ChunkCheck(Chunk chunk)
 {
-  AVER(chunk->sig == ChunkSIG);
-  AVER(RingCheck(&chunk->ring));
-  AVER((Chunk)(void *)chunk->base == chunk);
-  AVER(WordAlignDown(chunk->base, ChunkSIZE) == (Word)chunk->base);
-  if (ChunkIsHuge(chunk)) {
-    AVER(ChunkSlot(chunk) == ChunkSlotHUGE);
-    AVER(chunk->base < chunk->hugeBase && chunk->hugeBase < chunk->limit);
-  } else {
-    Count used = chunkCount(chunk->used, 0, ChunkGRAINS), longest = chunkLongestRun(chunk);
-    AVER(ChunkSlot(chunk) == ChunkSlotPLAIN);
-    AVER(chunkCount(chunk->used, 0, ChunkHeaderGRAINS) == ChunkHeaderGRAINS);
-    AVER(used + chunk->freeCount == ChunkGRAINS);
-    AVER(chunkCount(chunk->touched, 0, ChunkGRAINS) == used + chunk->spareCount);
-    AVER(chunk->accessible <= ChunkGRAINS);
-    AVER(chunkNext(chunk->touched, chunk->accessible, TRUE) == ChunkGRAINS);
-    AVER(longest <= chunk->runBound);
-  }
-  return TRUE;
+  return chunk->sig == ChunkSIG && RingCheck(&chunk->ring) && (Chunk)(void *)chunk->base == chunk &&
+         WordAlignDown(chunk->base, ChunkSIZE) == (Word)chunk->base &&
+         (!ChunkIsHuge(chunk) ? chunkCheckGrains(chunk)
+                              : ChunkSlot(chunk) == ChunkSlotHUGE && chunk->base < chunk->hugeBase &&
+                                  chunk->hugeBase < chunk->limit);
 }

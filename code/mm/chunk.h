@@ -10,7 +10,7 @@
  *   !used && touched        spare: committed, contents unknown
  *   !touched                zero whenever it is next used
  *   touched <= accessible   nothing at or above `accessible` may be touched
- *   freeCount == grains not used;  spareCount == grains touched and not used
+ *   freeCount == grains not used;  spareCount == grains touched and not used;  what is used is touched
  *   no run of free grains is longer than `runBound`
  *
  * Threads: all under the arena's lock, but for ChunkSlots, which anybody reads.
@@ -40,8 +40,12 @@
 
 #define ChunkSegSTRIDE 128u  /* bytes of a grain's descriptor */
 #define ChunkSegOFFSET 4096u /* where the table of descriptors begins */
-#define ChunkHeaderGRAINS \
-  ((ChunkSegOFFSET + ChunkGRAINS * ChunkSegSTRIDE + ArenaGrainSIZE - 1) >> ArenaGrainSHIFT)
+#define ChunkHeaderSIZE   (ChunkSegOFFSET + ChunkGRAINS * ChunkSegSTRIDE) /* what is accessible of its grains */
+#define ChunkHeaderGRAINS ((ChunkHeaderSIZE + ArenaGrainSIZE - 1) >> ArenaGrainSHIFT)
+
+/* What is left of the header's last grain stays inaccessible, so that nobody who writes before the first object comes
+ * to the descriptors. */
+_Static_assert(ChunkHeaderSIZE % ArenaGrainSIZE != 0, "nothing is left for a guard");
 
 /* More grains than this get a huge chunk of their own, which grows by moving its pages instead of copying. */
 #define ChunkRunMAX (ChunkGRAINS / 4)
@@ -118,10 +122,15 @@ extern void ChunkGive(Chunk chunk, Index i, Count n);
 /* ChunkPurge -- decommit the highest spare grains, `most` at most; returns how many */
 extern Count ChunkPurge(Chunk chunk, Count most);
 
+/* ChunkCommitTell -- emit ArenaCommit for each run of grains in [i, limit) that are `touched`: what there is; or are
+ * not: what is about to be used, and was not committed */
+extern void ChunkCommitTell(Chunk chunk, Index i, Index limit, Bool touched);
+
 #define ChunkGrainAddr(chunk, i) ((Addr)((Word)(chunk) + ((Word)(i) << ArenaGrainSHIFT)))
 #define ChunkIsHuge(chunk)       ((chunk)->hugeBase != NULL)
 #define ChunkIsEmpty(chunk)      ((chunk)->freeCount == ChunkGRAINS - ChunkHeaderGRAINS)
 
+/* ChunkCheck -- does all hold that must always be true?  The arena's lock is held, or no other thread is there. */
 extern Bool ChunkCheck(Chunk chunk);
 
 #endif /* MM_CHUNK_H */

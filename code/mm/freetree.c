@@ -28,16 +28,15 @@ static uint32_t freePriority(Word limit)
 
 static Size freeMost(FreeNode node) { return node != NULL ? node->most : 0; }
 
-static void freeUpdate(FreeNode node)
+/* freeMostHere -- the largest size in a node's subtree, as its children have theirs */
+static Size freeMostHere(FreeNode node)
 {
-  Size most = node->size;
+  Size below = freeMost(node->left), above = freeMost(node->right), most = below > above ? below : above;
 
-  if (freeMost(node->left) > most)
-    most = node->left->most;
-  if (freeMost(node->right) > most)
-    most = node->right->most;
-  node->most = most;
+  return most > node->size ? most : node->size;
 }
+
+static void freeUpdate(FreeNode node) { node->most = freeMostHere(node); }
 
 /* freeSplit -- part a tree into what is below and above `addr` */
 static void freeSplit(FreeNode node, Word addr, FreeNode *below, FreeNode *above)
@@ -95,23 +94,21 @@ void FreeTreeInsert(FreeTree *tree, Addr base, Size size)
   freeInsert(tree, node, freeNodePriority(node));
 }
 
-static Size freeRemove(FreeNode *link, Addr base)
+Size FreeTreeRemove(FreeTree *tree, Addr base)
 {
-  FreeNode here = *link;
+  FreeNode here = *tree;
   Size size;
 
   AVER(here != NULL);
   if ((Addr)here == base) {
     size = here->size;
-    *link = freeMerge(here->left, here->right);
+    *tree = freeMerge(here->left, here->right);
   } else {
-    size = freeRemove(base < (Addr)here ? &here->left : &here->right, base);
+    size = FreeTreeRemove(base < (Addr)here ? &here->left : &here->right, base);
     freeUpdate(here);
   }
   return size;
 }
-
-Size FreeTreeRemove(FreeTree *tree, Addr base) { return freeRemove(tree, base); }
 
 /* freeTakeHere -- take the beginning of the block at `*link`; what is left of it takes its place */
 static Addr freeTakeHere(FreeNode *link, Size size)
@@ -193,25 +190,15 @@ Addr FreeTreeNext(FreeTree tree, Addr addr)
   return (Addr)next;
 }
 
-/* freeCheck -- checks a subtree between two addresses; returns the sum of its sizes */
-static Size freeCheck(FreeNode node, Word low, Word high, uint32_t priority)
+/* freeCheck -- checks a subtree between two addresses */
+static Bool freeCheck(FreeNode node, Word low, Word high, uint32_t priority)
 {
-  Size size, most;
-
   if (node == NULL)
-    return 0;
-  AVER(((Word)node | node->size) % FreeTreeUNIT == 0 && node->size > 0);
-  AVER(low <= (Word)node && freeNodeLimit(node) <= high);
-  AVER(freeNodePriority(node) <= priority);
-  most = node->most;
-  freeUpdate(node);
-  AVER(most == node->most);
-  size = freeCheck(node->left, low, (Word)node, freeNodePriority(node));
-  return size + node->size + freeCheck(node->right, freeNodeLimit(node), high, freeNodePriority(node));
+    return TRUE;
+  return ((Word)node | node->size) % FreeTreeUNIT == 0 && node->size > 0 && low <= (Word)node &&
+         freeNodeLimit(node) <= high && freeNodePriority(node) <= priority && node->most == freeMostHere(node) &&
+         freeCheck(node->left, low, (Word)node, freeNodePriority(node)) &&
+         freeCheck(node->right, freeNodeLimit(node), high, freeNodePriority(node));
 }
 
-Bool FreeTreeCheck(Size *totalReturn, FreeTree tree)
-{
-  *totalReturn = freeCheck(tree, 0, ~(Word)0, UINT32_MAX);
-  return TRUE;
-}
+Bool FreeTreeCheck(FreeTree tree) { return freeCheck(tree, 0, ~(Word)0, UINT32_MAX); }

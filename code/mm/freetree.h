@@ -50,7 +50,7 @@ extern Size FreeTreeAt(FreeTree tree, Addr addr);
 /* FreeTreeNext -- the first block that begins at `addr` or behind it; NULL: none */
 extern Addr FreeTreeNext(FreeTree tree, Addr addr);
 
-/* FreeTreeCheck -- AVERs what must be true; adds up the sizes of all blocks */
-extern Bool FreeTreeCheck(Size *totalReturn, FreeTree tree);
+/* FreeTreeCheck -- does all hold that must always be true? */
+extern Bool FreeTreeCheck(FreeTree tree);
 
 #endif /* MM_FREETREE_H */

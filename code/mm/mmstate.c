@@ -1,10 +1,11 @@
 /* mmstate.c -- the state dump of the memory manager
  *
- * We may be called inside any operation on an arena or a pool, by whoever holds its locks: nothing is waited for.
+ * The dump may begin inside any operation on an arena or a pool, in the thread that holds its locks: so no lock is
+ * waited for.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .state      Tests: test/emit/statetest.c, test/emit/state.t
+ * Design: design/mm.md .state      Tests: test/emit/statedumptest.c, test/emit/statedump.t
  */
 #include "mm/mmstate.h"
 
@@ -17,7 +18,7 @@ uint32_t MMStateRound;
 #define stateArena(node) RING_ELT(ArenaStruct, arenasRing, node)
 #define stateChunk(node) RING_ELT(ChunkStruct, ring, node)
 
-/* stateRelease -- the locks of the arenas before `end`, and the registry's */
+/* stateRelease -- release the locks of the arenas before `end`, and the lock of the list of arenas */
 static void stateRelease(Ring end)
 {
   Ring node;
@@ -41,19 +42,6 @@ static Bool stateClaim(void)
   return TRUE;
 }
 
-/* stateCommitted -- what of a plain chunk holds memory: its grains that are used or spare, but for the header */
-static void stateCommitted(Chunk chunk)
-{
-  Index i, from = ChunkHeaderGRAINS;
-
-  for (i = from; i <= ChunkGRAINS; ++i)
-    if (i == ChunkGRAINS || !BTGet(chunk->touched, i)) {
-      if (i > from)
-        EVENT_PAW(ArenaCommit, chunk->arena, ChunkGrainAddr(chunk, from), (i - from) << ArenaGrainSHIFT);
-      from = i + 1;
-    }
-}
-
 static void stateArenaTell(Arena arena)
 {
   Ring node, after, inner, afterInner;
@@ -62,7 +50,7 @@ static void stateArenaTell(Arena arena)
   EVENT_PW(ArenaSpare, arena, arena->spareLimit);
   RING_FOR(node, &arena->chunks, after) {
     EVENT_PAW(ArenaReserve, arena, stateChunk(node)->base, ChunkSIZE);
-    stateCommitted(stateChunk(node));
+    ChunkCommitTell(stateChunk(node), ChunkHeaderGRAINS, ChunkGRAINS, TRUE);
   }
   RING_FOR(node, &arena->hugeChunks, after) {
     Chunk chunk = stateChunk(node);
@@ -70,7 +58,7 @@ static void stateArenaTell(Arena arena)
   }
   RING_FOR(node, &arena->poolRing, after) {
     Pool pool = RING_ELT(PoolStruct, arenaRing, node);
-    pool->liveCount = 0; /* the round before may not have come to its end */
+    pool->liveCount = 0; /* the last dump may not have been finished */
     PoolTell(pool);
     RING_FOR(inner, &pool->segRing, afterInner) {
       Seg seg = RING_ELT(SegStruct, poolRing, inner);
@@ -81,12 +69,12 @@ static void stateArenaTell(Arena arena)
   }
 }
 
-/* stateLive -- what can be told of a pool's objects; FALSE: some are left */
+/* stateLive -- emit the live objects of a pool, as far as is possible now; FALSE: some are left */
 static Bool stateLive(Pool pool, Bool late)
 {
   Bool told;
 
-  if (pool->class->live == NULL || pool->liveRound == MMStateRound)
+  if (pool->liveRound == MMStateRound)
     return TRUE;
   if (!LockTry(&pool->lock))
     return FALSE;
@@ -99,13 +87,13 @@ static Bool stateLive(Pool pool, Bool late)
   return told;
 }
 
-/* stateObjects -- the same of all pools */
+/* stateObjects -- the same for all pools */
 static Bool stateObjects(Bool late)
 {
   Ring node, after, inner, afterInner;
   Bool told = TRUE;
 
-  /* The flight recorder is for what happens. */
+  /* If the kind is off, its events go to the flight recorder, which is not for objects that exist already. */
   if ((__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> EventKindObject & 1) == 0)
     return TRUE;
   if (!stateClaim())

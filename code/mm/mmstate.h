@@ -3,7 +3,7 @@
  * Arenas, their chunks and what of them is committed, pools with their parameters, segments; then live objects, as far
  * as the pool's class knows them.
  *
- * Design: design/mm.md .state      Tests: test/emit/statetest.c, test/emit/state.t
+ * Design: design/mm.md .state      Tests: test/emit/statedumptest.c, test/emit/statedump.t
  */
 #ifndef MM_MMSTATE_H
 #define MM_MMSTATE_H
@@ -16,7 +16,7 @@
 /* MMState -- the hook; ArenaCreate adds it */
 extern Bool MMState(StateDumpStep step);
 
-/* MMStateRound -- counts the times that it was told; a change begins a new round.  Under the registry's lock. */
+/* MMStateRound -- counts state dumps: a new number begins a new one.  Written under ArenaRegistryLock. */
 extern uint32_t MMStateRound;
 
 #endif /* MM_MMSTATE_H */

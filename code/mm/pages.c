@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * System calls that programs' mappings are observed by are made raw: the functions of these names may be our own
- * wrappers.
+ * All system calls are made raw: the functions of these names may be our own wrappers, which report what a program
+ * maps.
  *
  * Design: design/mm.md .pages
  */
@@ -22,18 +22,28 @@
 #define pagesMMAP SYS_mmap
 #endif
 
-/* pagesMap -- one anonymous mapping; 0 when there is none */
-static Word pagesMap(Word hint, Size size, int protection, int flags)
+/* pagesCall -- a system call that keeps errno; -1: it failed */
+static long pagesCall(long number, Word a, Word b, Word c, Word d, Word e)
 {
-  long result = syscall(pagesMMAP, hint, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0L);
+  int savedErrno = errno;
+  long result = syscall(number, a, b, c, d, e, 0L);
 
-  return (void *)result == MAP_FAILED ? 0 : (Word)result;
+  errno = savedErrno;
+  return result;
 }
 
-static void pagesUnmap(Word base, Size size) { (void)syscall(SYS_munmap, base, size); }
+/* pagesMap -- one anonymous mapping; 0 when there is none.  Not with MAP_NORESERVE: what is committed is to be refused
+ * where the system would refuse it to malloc. */
+static Word pagesMap(Word hint, Size size, int protection)
+{
+  long result = pagesCall(pagesMMAP, hint, size, (Word)protection, MAP_PRIVATE | MAP_ANONYMOUS, (Word)-1);
 
-/* Not with MAP_NORESERVE: what is committed is to be refused where the system would refuse it to malloc. */
-static Word pagesTry(Word hint, Size size) { return pagesMap(hint, size, PROT_NONE, 0); }
+  return result == -1 ? 0 : (Word)result;
+}
+
+static void pagesUnmap(Word base, Size size) { (void)pagesCall(SYS_munmap, base, size, 0, 0, 0); }
+
+static Word pagesTry(Word hint, Size size) { return pagesMap(hint, size, PROT_NONE); }
 
 /* pagesCut -- keep the aligned piece of a reservation that is `align` longer than needed */
 static Word pagesCut(Word base, Size size, Size align)
@@ -66,7 +76,6 @@ static Word pagesSqueeze(Size size, Size align)
 
 Res PagesReserve(Addr *baseReturn, Size size, Size align)
 {
-  int savedErrno = errno;
   Word base = 0;
 
   AVER(WordIsPowerOf2(align));
@@ -74,7 +83,6 @@ Res PagesReserve(Addr *baseReturn, Size size, Size align)
     base = pagesTry(0, size + align);
     base = base != 0 ? pagesCut(base, size, align) : pagesSqueeze(size, align);
   }
-  errno = savedErrno;
   if (base == 0)
     return ResMEMORY;
   *baseReturn = (Addr)base;
@@ -83,46 +91,30 @@ Res PagesReserve(Addr *baseReturn, Size size, Size align)
 
 Res PagesCommit(Addr base, Size size)
 {
-  int savedErrno = errno;
-  int result = mprotect(base, size, PROT_READ | PROT_WRITE);
-
-  errno = savedErrno;
-  return result == 0 ? ResOK : ResMEMORY;
+  AVER(size > 0);
+  return pagesCall(SYS_mprotect, (Word)base, size, PROT_READ | PROT_WRITE, 0, 0) == 0 ? ResOK : ResMEMORY;
 }
 
 void PagesDecommit(Addr base, Size size)
 {
-  int savedErrno = errno;
-
   /* Locked pages (mlockall) refuse; they must still become zero, because their next owner is told that they are. */
-  if (madvise(base, size, MADV_DONTNEED) != 0)
+  if (pagesCall(SYS_madvise, (Word)base, size, MADV_DONTNEED, 0, 0) != 0)
     __builtin_memset(base, 0, size);
-  errno = savedErrno;
 }
 
-void PagesRelease(Addr base, Size size)
-{
-  int savedErrno = errno;
-
-  pagesUnmap((Word)base, size);
-  errno = savedErrno;
-}
+void PagesRelease(Addr base, Size size) { pagesUnmap((Word)base, size); }
 
 Res PagesMove(Addr base, Size size, Addr to, Size toSize)
 {
-  int savedErrno = errno;
-  long result = syscall(SYS_mremap, base, size, toSize, (unsigned long)(MREMAP_MAYMOVE | MREMAP_FIXED), to);
-
-  errno = savedErrno;
-  return (void *)result == MAP_FAILED ? ResMEMORY : ResOK;
+  AVER(size > 0 && size <= toSize);
+  return pagesCall(SYS_mremap, (Word)base, size, toSize, MREMAP_MAYMOVE | MREMAP_FIXED, (Word)to) == -1 ? ResMEMORY
+                                                                                                        : ResOK;
 }
 
 Res PagesMap(void **pReturn, Size size)
 {
-  int savedErrno = errno;
-  Word base = pagesMap(0, size, PROT_READ | PROT_WRITE, 0);
+  Word base = pagesMap(0, size, PROT_READ | PROT_WRITE);
 
-  errno = savedErrno;
   if (base == 0)
     return ResMEMORY;
   *pReturn = (void *)base;

@@ -1,7 +1,7 @@
 /* pages.h -- the operating system's pages: reserve, commit, decommit, release
  *
  * The only place of the memory manager that makes system calls for memory.  Every function keeps errno, because
- * free() must, and what fails is told by the Res.
+ * free() must; a failure is returned as a Res.
  *
  * Design: design/mm.md .pages      Tests: test/mm/arenatest.c
  */
@@ -12,7 +12,7 @@
 
 #include "base/types.h"
 
-/* PagesReserve -- address space that nobody may touch yet
+/* PagesReserve -- reserve address space, which may not be touched yet
  *
  * size     bytes, a multiple of 64 KiB
  * align    a power of two, at least the page size

@@ -11,9 +11,6 @@
 #include "base/aver.h"
 #include "emit/event.h"
 #include "mm/pages.h"
-#include "mm/poolmfs.h"
-#include "mm/poolmvff.h"
-#include "mm/poolsgf.h"
 
 static const PoolClass poolClasses[] = { &PoolClassMFS, &PoolClassMVFF, &PoolClassSGF };
 
@@ -52,7 +49,6 @@ static void poolInit(Pool pool, PoolClass class, Arena arena)
   pool->arena = arena;
   RingInit(&pool->arenaRing);
   RingInit(&pool->segRing);
-  LockInit(&pool->lock);
 }
 
 void PoolTell(Pool pool)
@@ -64,6 +60,26 @@ void PoolTell(Pool pool)
     EVENT_PWS(PoolParam, pool, pool->value[k], pool->class->params[k].name);
 }
 
+/* poolCheck -- all of PoolCheck but what only the class knows */
+static Bool poolCheck(Pool pool)
+{
+  Size size = 0;
+  Ring node;
+
+  if (pool->sig != PoolSIG || pool->arena->sig != ArenaSIG || !RingCheck(&pool->arenaRing) ||
+      RingIsSingle(&pool->arenaRing))
+    return FALSE;
+  for (node = pool->segRing.next; node != &pool->segRing; node = node->next) {
+    Seg seg = RING_ELT(SegStruct, poolRing, node);
+    if (seg->pool != pool || !SegCheck(seg))
+      return FALSE;
+    size += SegSize(seg);
+  }
+  return pool->segSize == size;
+}
+
+Bool PoolCheck(Pool pool) { return poolCheck(pool) && pool->class->check(pool); }
+
 static void poolCreated(Pool pool)
 {
   LockClaim(&ArenaRegistryLock);
@@ -72,50 +88,56 @@ static void poolCreated(Pool pool)
   PoolTell(pool);
 }
 
-Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n)
+Res PoolCreateOf(Pool *poolReturn, Arena arena, PoolClass class, const PoolParamStruct *params, Count n)
 {
-  PoolClass class = poolClassFind(className);
   Word value[PoolParamMAX] = { 0 };
   void *p;
   Pool pool;
   Res res;
 
   AVER(arena->sig == ArenaSIG);
-  if (class == NULL)
-    return ResPARAM;
+  AVER(n == 0 || params != NULL);
   res = poolParams(value, class, params, n);
   if (res == ResOK)
     res = PagesMap(&p, class->instanceSize);
   if (res != ResOK)
     return res;
+  AVER(class->paramCount <= PoolParamMAX && class->instanceSize >= sizeof(PoolStruct));
   pool = p;
   poolInit(pool, class, arena);
   res = class->init(pool, value);
   if (res != ResOK) {
-    LockFinish(&pool->lock);
     PagesRelease((Addr)pool, class->instanceSize);
     return res;
   }
   memcpy(pool->value, value, sizeof pool->value);
   poolCreated(pool);
+  AVER(poolCheck(pool));
   *poolReturn = pool;
   return ResOK;
+}
+
+Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n)
+{
+  PoolClass class = poolClassFind(className);
+
+  return class != NULL ? PoolCreateOf(poolReturn, arena, class, params, n) : ResPARAM;
 }
 
 void PoolDestroy(Pool pool)
 {
   Ring node, after;
 
-  AVER(pool->sig == PoolSIG);
+  AVER(poolCheck(pool));
   EVENT_P(PoolDestroy, pool);
   LockClaim(&ArenaRegistryLock);
   RingRemove(&pool->arenaRing);
   LockRelease(&ArenaRegistryLock);
-  pool->class->finish(pool);
+  if (pool->class->finish != NULL)
+    pool->class->finish(pool);
   RING_FOR(node, &pool->segRing, after)
     SegFree(RING_ELT(SegStruct, poolRing, node));
   AVER(pool->segSize == 0);
-  LockFinish(&pool->lock);
   pool->sig = 0;
   PagesRelease((Addr)pool, pool->class->instanceSize);
 }
@@ -167,8 +189,8 @@ void PoolFree(Pool pool, Addr addr, Size size)
   pool->class->free(pool, addr, size > 0 ? size : 1);
 }
 
-/* poolResizeByCopy -- for classes that cannot do better */
-static Res poolResizeByCopy(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
+/* poolMove -- resize an object by allocating another one */
+static Res poolMove(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
 {
   Addr addr;
   Res res = pool->class->alloc(&addr, pool, size, 1, FALSE);
@@ -183,14 +205,16 @@ static Res poolResizeByCopy(Addr *addrReturn, Pool pool, Addr old, Size oldSize,
 
 Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
 {
-  Res (*resize)(Addr *, Pool, Addr, Size, Size) = pool->class->resize;
+  Size had = oldSize > 0 ? oldSize : 1, need = size > 0 ? size : 1;
   Addr addr = NULL;
   Res res;
 
   AVER_CRITICAL(pool->sig == PoolSIG);
   AVER_CRITICAL(PoolOfAddr(old) == pool);
   EVENT_PAW(PoolResizeBegin, pool, old, size);
-  res = (resize != NULL ? resize : poolResizeByCopy)(&addr, pool, old, oldSize > 0 ? oldSize : 1, size > 0 ? size : 1);
+  res = pool->class->resize(&addr, pool, old, had, need);
+  if (res == ResFAIL)
+    res = poolMove(&addr, pool, old, had, need);
   EVENT_PAAW(PoolResizeEnd, pool, old, res == ResOK ? addr : NULL, size);
   if (res == ResOK)
     *addrReturn = addr;
@@ -202,61 +226,4 @@ Pool PoolOfAddr(const void *addr)
   Seg seg = SegOfAddr(addr);
 
   return seg != NULL ? seg->pool : NULL;
-}
-
-Size PoolTotalSize(Pool pool)
-{
-  Size size;
-
-  AVER(pool->sig == PoolSIG);
-  LockClaim(&pool->arena->lock);
-  size = pool->segSize;
-  LockRelease(&pool->arena->lock);
-  return size;
-}
-
-Size PoolFreeSize(Pool pool)
-{
-  AVER(pool->sig == PoolSIG);
-  return pool->class->freeSize(pool);
-}
-
-Bool PoolCheck(Pool pool)
-{
-  Size size = 0;
-  Ring node, after;
-
-  AVER(pool->sig == PoolSIG);
-  AVER(pool->arena->sig == ArenaSIG);
-  AVER(RingCheck(&pool->arenaRing) && !RingIsSingle(&pool->arenaRing));
-  LockClaim(&pool->arena->lock);
-  RING_FOR(node, &pool->segRing, after) {
-    Seg seg = RING_ELT(SegStruct, poolRing, node);
-    AVER(seg->pool == pool);
-    AVER(SegCheck(seg));
-    size += SegSize(seg);
-  }
-  AVER(pool->segSize == size);
-  LockRelease(&pool->arena->lock);
-  return pool->class->check(pool);
-}
-
-void PoolDescribe(Pool pool, Text text)
-{
-  Index k;
-
-  TextString(text, pool->class->name);
-  TextString(text, " pool ");
-  TextHex(text, (Word)pool);
-  for (k = 0; k < pool->class->paramCount; ++k) {
-    TextChar(text, ' ');
-    TextString(text, pool->class->params[k].name);
-    TextChar(text, '=');
-    TextDecimal(text, pool->value[k]);
-  }
-  TextString(text, " total=");
-  TextDecimal(text, PoolTotalSize(pool));
-  TextString(text, " free=");
-  TextDecimal(text, PoolFreeSize(pool));
-  TextChar(text, '\n');
 }

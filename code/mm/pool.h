@@ -16,7 +16,6 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/text.h"
 #include "base/types.h"
 #include "mm/arena.h"
 #include "mm/ring.h"
@@ -55,21 +54,43 @@ typedef struct PoolClassStruct {
   Count paramCount;              /* at most PoolParamMAX */
   /* init -- prepare; `value` has the parameters, which may be rounded there.  ResPARAM: they cannot be meant. */
   Res (*init)(Pool pool, Word value[]);
-  /* finish -- give up what is not a segment; the segments are freed by the caller */
+  /* finish -- give up what is not a segment; the caller frees the segments.  NULL: there is nothing else. */
   void (*finish)(Pool pool);
   /* alloc -- `align` is a power of two, `zero` asks for zeroed memory */
   Res (*alloc)(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero);
   void (*free)(Pool pool, Addr addr, Size size);
-  /* resize -- NULL: allocate, copy, free.  Otherwise may fail as alloc does, and then `old` lives on. */
+  /* resize -- may fail as alloc does, and then `old` lives on; ResFAIL: the caller allocates, copies and frees */
   Res (*resize)(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size);
   Bool (*check)(Pool pool);
-  Size (*freeSize)(Pool pool);   /* bytes of its segments that objects could have and none has, as far as is known
-                                  * cheaply */
   /* live -- emit PoolLive for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
    * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some
-   * are left.  NULL: the class does not know its objects. */
+   * are left. */
   Bool (*live)(Pool pool, Bool late);
 } PoolClassStruct;
+
+/* MFS: objects of one size, from a free list.  Freed objects are used again, the latest first; memory goes back to the
+ * arena when the pool is destroyed.
+ *
+ *   unitSize  bytes of an object (default 16)
+ *   extendBy  bytes of the segments that it gets (65536)
+ */
+extern const PoolClassStruct PoolClassMFS;
+
+/* MVFF: objects of any size, first fit in order of address.  Sizes are rounded up to FreeTreeUNIT: there is no header,
+ * so a freed object must be able to hold a node of the tree of free blocks.  PoolFree needs the right size.  An
+ * operation costs a lock, and logarithmic time in the number of free blocks.
+ *
+ *   extendBy  bytes of the segments that it gets, at least (65536)
+ *   align     of its objects (16)
+ *   spare     bytes of segments without objects that it keeps (65536)
+ */
+extern const PoolClassStruct PoolClassMVFF;
+
+/* SGF: segregated by size, for many threads (poolsgf.h).
+ *
+ *   emptySlabs  so many empty slabs each thread keeps for any size (4)
+ */
+extern const PoolClassStruct PoolClassSGF;
 
 /* PoolCreate -- a new pool
  *
@@ -78,6 +99,9 @@ typedef struct PoolClassStruct {
  * errors      ResPARAM: no such class, no such parameter of it, or a value that cannot be meant; ResMEMORY
  */
 extern Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n);
+
+/* PoolCreateOf -- the same for a class that is not in this room (AMS), by its table */
+extern Res PoolCreateOf(Pool *poolReturn, Arena arena, PoolClass class, const PoolParamStruct *params, Count n);
 
 /* PoolTell -- emit what PoolCreate emits: class and parameters; in the child of a fork, which has a trace of its own */
 extern void PoolTell(Pool pool);
@@ -90,7 +114,7 @@ extern void PoolDestroy(Pool pool);
  * size     0 counts as 1
  * align    a power of two; without it the class's own alignment (its parameter `align`; SGF: as malloc)
  * returns  the address; the object is the caller's until PoolFree or PoolDestroy
- * errors   ResMEMORY, ResLIMIT; ResPARAM: this class or pool has no such objects (MFS: another size or alignment)
+ * errors   ResMEMORY; ResPARAM: this class or pool has no such objects (MFS: another size or alignment)
  */
 extern Res PoolAlloc(Addr *addrReturn, Pool pool, Size size);
 extern Res PoolAllocZero(Addr *addrReturn, Pool pool, Size size);
@@ -106,14 +130,7 @@ extern Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size 
 /* PoolOfAddr -- the pool whose segment `addr` lies in, or NULL.  Any address may be asked about. */
 extern Pool PoolOfAddr(const void *addr);
 
-/* PoolTotalSize, PoolFreeSize -- bytes of the pool's segments, and of that what objects could have and none has */
-extern Size PoolTotalSize(Pool pool);
-extern Size PoolFreeSize(Pool pool);
-
-/* PoolCheck -- AVERs everything that must be true of the pool; TRUE.  No other thread may be using it. */
+/* PoolCheck -- does all hold that must always be true of the pool, and for its class?  No other thread uses it. */
 extern Bool PoolCheck(Pool pool);
-
-/* PoolDescribe -- one line about the pool: class, parameters, sizes */
-extern void PoolDescribe(Pool pool, Text text);
 
 #endif /* MM_POOL_H */

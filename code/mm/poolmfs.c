@@ -4,12 +4,12 @@
  *
  * Always true (mfsCheck), under the pool's lock:
  *   a freed unit's first word is the next freed unit
+ *   the list ends, and its units are in the pool's segments
  *   [next, limit) is the part of the newest segment that no unit was ever taken from
- *   freeCount is the length of the free list
  *
  * Design: design/mm.md .mfs      Tests: test/mm/pooltest.c
  */
-#include "mm/poolmfs.h"
+#include "mm/pool.h"
 
 #include <string.h>
 
@@ -22,7 +22,6 @@ typedef struct MFSStruct {
   Size unitSize;   /* bytes, a multiple of a Word */
   Size extendBy;   /* bytes, at least unitSize */
   Addr free;       /* the free list */
-  Count freeCount; /* units on it */
   Word next, limit;
 } MFSStruct, *MFS;
 
@@ -46,32 +45,21 @@ static Res mfsInit(Pool pool, Word value[])
   return ResOK;
 }
 
-static void mfsFinish(Pool pool) { UNUSED(pool); }
-
-static Res mfsExtend(MFS mfs)
-{
-  Seg seg;
-  Res res = SegAlloc(&seg, NULL, &mfs->poolStruct, mfs->extendBy, 1);
-
-  if (res != ResOK)
-    return res;
-  mfs->next = (Word)SegBase(seg);
-  mfs->limit = (Word)SegLimit(seg);
-  return ResOK;
-}
-
 static Res mfsTake(Addr *addrReturn, MFS mfs)
 {
+  Seg seg;
+
   if (mfs->free != NULL) {
     *addrReturn = mfs->free;
     mfs->free = *(Addr *)(void *)mfs->free;
-    --mfs->freeCount;
     return ResOK;
   }
   if (mfs->limit - mfs->next < mfs->unitSize) {
-    Res res = mfsExtend(mfs);
+    Res res = SegAlloc(&seg, NULL, &mfs->poolStruct, mfs->extendBy, 1);
     if (res != ResOK)
       return res;
+    mfs->next = (Word)SegBase(seg);
+    mfs->limit = (Word)SegLimit(seg);
   }
   *addrReturn = (Addr)mfs->next;
   mfs->next += mfs->unitSize;
@@ -102,7 +90,6 @@ static void mfsFree(Pool pool, Addr addr, Size size)
   AVER_CRITICAL(addr != mfs->free);
   *(Addr *)(void *)addr = mfs->free;
   mfs->free = addr;
-  ++mfs->freeCount;
   LockRelease(&pool->lock);
 }
 
@@ -115,18 +102,7 @@ static Res mfsResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size s
   return ResOK;
 }
 
-static Size mfsFreeSize(Pool pool)
-{
-  MFS mfs = PoolMFS(pool);
-  Size size;
-
-  LockClaim(&pool->lock);
-  size = mfs->freeCount * mfs->unitSize + (mfs->limit - mfs->next);
-  LockRelease(&pool->lock);
-  return size;
-}
-
-/* A segment, and where the marks of its units begin. */
+/* A segment, with the index of its first unit's mark. */
 typedef struct MFSSegStruct {
   SegStruct seg;
   Count first;
@@ -142,7 +118,7 @@ static Count mfsUnits(MFS mfs, Seg seg)
   return (limit - (Word)SegBase(seg)) / mfs->unitSize;
 }
 
-/* mfsLive -- all units that are not on the free list.  Without memory for the marks nothing is told. */
+/* mfsLive -- emit all units that are not on the free list.  If there is no memory for the marks, none is emitted. */
 static Bool mfsLive(Pool pool, Bool late)
 {
   MFS mfs = PoolMFS(pool);
@@ -180,22 +156,15 @@ static Bool mfsLive(Pool pool, Bool late)
 static Bool mfsCheck(Pool pool)
 {
   MFS mfs = PoolMFS(pool);
-  Count count = 0;
+  Count left = pool->segSize / mfs->unitSize;
   Addr addr;
 
-  LockClaim(&pool->lock);
-  AVER(mfs->unitSize % sizeof(Word) == 0 && mfs->unitSize <= mfs->extendBy);
-  AVER(mfs->next <= mfs->limit);
   for (addr = mfs->free; addr != NULL; addr = *(Addr *)(void *)addr) {
     Seg seg = SegOfAddr(addr);
-    AVER(seg != NULL && seg->pool == pool);
-    AVER(((Word)addr - (Word)SegBase(seg)) % mfs->unitSize == 0);
-    ++count;
-    AVER(count <= mfs->freeCount);
+    if (seg == NULL || seg->pool != pool || ((Word)addr - (Word)SegBase(seg)) % mfs->unitSize != 0 || left-- == 0)
+      return FALSE;
   }
-  AVER(count == mfs->freeCount);
-  LockRelease(&pool->lock);
-  return TRUE;
+  return mfs->unitSize % sizeof(Word) == 0 && mfs->unitSize <= mfs->extendBy && mfs->next <= mfs->limit;
 }
 
 const PoolClassStruct PoolClassMFS = {
@@ -204,11 +173,9 @@ const PoolClassStruct PoolClassMFS = {
   .params = mfsParams,
   .paramCount = ARRAY_LENGTH(mfsParams),
   .init = mfsInit,
-  .finish = mfsFinish,
   .alloc = mfsAlloc,
   .free = mfsFree,
   .resize = mfsResize,
   .check = mfsCheck,
-  .freeSize = mfsFreeSize,
   .live = mfsLive,
 };

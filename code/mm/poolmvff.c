@@ -6,12 +6,11 @@
  *   the blocks of the tree are in the pool's segments, before the marks at their ends, none in two; no two in a
  *   segment touch
  *   of the units before a segment's marks those are marked with which an object begins
- *   freeSize is the sum of their sizes
  *   emptySize is the size of those segments that are one free block; emptySize <= spare
  *
  * Design: design/mm.md .mvff      Tests: test/mm/pooltest.c
  */
-#include "mm/poolmvff.h"
+#include "mm/pool.h"
 
 #include <string.h>
 
@@ -25,7 +24,6 @@ typedef struct MVFFStruct {
   Size align;     /* bytes, at least FreeTreeUNIT */
   Size spare;     /* bytes */
   FreeTree tree;
-  Size freeSize;  /* bytes */
   Size emptySize; /* bytes */
 } MVFFStruct, *MVFF;
 
@@ -40,7 +38,8 @@ static const PoolParamStruct mvffParams[] = {
 
 #define mvffSizeMAX (SIZE_MAX / 4) /* so that sums of a size and an alignment do not overflow */
 
-/* Marks: a bit for each unit of a segment, at its end; nobody else knows where objects begin. */
+/* Marks: at the end of a segment is a bit for each of its units, set where an object begins.  Nothing else knows
+ * that. */
 
 #define mvffMarksSIZE(size) ((size) / (FreeTreeUNIT * 8)) /* bytes, of a segment of `size` */
 #define mvffWhole(size)     ((size) + (size) / (FreeTreeUNIT * 8 - 1) + 1) /* of a segment that has room for `size` */
@@ -51,7 +50,7 @@ _Static_assert(mvffMarksSIZE(ArenaGrainSIZE) % FreeTreeUNIT == 0, "marks end whe
 static Size mvffRoom(Seg seg) { return SegSize(seg) - mvffMarksSIZE(SegSize(seg)); }
 static Addr mvffLimit(Seg seg) { return (Addr)((Word)SegBase(seg) + mvffRoom(seg)); }
 
-/* mvffMark -- an object begins here, or does no longer */
+/* mvffMark -- an object begins at `addr` from now on, or no longer */
 static void mvffMark(Seg seg, Addr addr)
 {
   Index unit = ((Word)addr - (Word)SegBase(seg)) / FreeTreeUNIT;
@@ -87,8 +86,6 @@ static Res mvffInit(Pool pool, Word value[])
   return ResOK;
 }
 
-static void mvffFinish(Pool pool) { PoolMVFF(pool)->tree = NULL; }
-
 /* mvffInsert -- [base, base + size) of a segment is free: join it with what it touches; give it back if it is empty */
 static void mvffInsert(MVFF mvff, Seg seg, Addr base, Size size)
 {
@@ -97,7 +94,6 @@ static void mvffInsert(MVFF mvff, Seg seg, Addr base, Size size)
   Size above = limit != mvffLimit(seg) ? FreeTreeAt(mvff->tree, limit) : 0;
 
   AVER_CRITICAL(seg->pool == &mvff->poolStruct && limit <= mvffLimit(seg));
-  mvff->freeSize += size;
   if (below > 0)
     (void)FreeTreeRemove(&mvff->tree, (Addr)((Word)base - below));
   if (above > 0)
@@ -106,7 +102,6 @@ static void mvffInsert(MVFF mvff, Seg seg, Addr base, Size size)
   size += below + above;
   if (size == mvffRoom(seg)) {
     if (mvff->emptySize + SegSize(seg) > mvff->spare) {
-      mvff->freeSize -= size;
       SegFree(seg);
       return;
     }
@@ -125,7 +120,6 @@ static Addr mvffTake(Seg *segReturn, MVFF mvff, Size size)
   if (base == NULL)
     return NULL;
   seg = SegOfAddr(base);
-  mvff->freeSize -= size;
   if (block == mvffRoom(seg))
     mvff->emptySize -= SegSize(seg);
   *segReturn = seg;
@@ -146,7 +140,6 @@ static Res mvffExtend(MVFF mvff, Size size)
   if (!zero)
     memset((void *)mvffLimit(seg), 0, mvffMarksSIZE(SegSize(seg)));
   FreeTreeInsert(&mvff->tree, SegBase(seg), mvffRoom(seg));
-  mvff->freeSize += mvffRoom(seg);
   mvff->emptySize += SegSize(seg); /* until mvffTake, which follows */
   return ResOK;
 }
@@ -160,6 +153,7 @@ static Addr mvffTakeAligned(MVFF mvff, Size size, Size align)
 
   if (block == NULL)
     return NULL;
+  AVER_CRITICAL(seg->pool == &mvff->poolStruct);
   addr = (Addr)WordAlignUp(block, align);
   mvffMark(seg, addr);
   if (addr != block)
@@ -218,7 +212,6 @@ static Bool mvffGrow(MVFF mvff, Addr limit, Size more)
   (void)FreeTreeRemove(&mvff->tree, limit);
   if (block > more)
     FreeTreeInsert(&mvff->tree, (Addr)((Word)limit + more), block - more);
-  mvff->freeSize -= more;
   return TRUE;
 }
 
@@ -227,7 +220,6 @@ static Res mvffResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size 
   MVFF mvff = PoolMVFF(pool);
   Size had = WordAlignUp(oldSize, FreeTreeUNIT), need;
   Bool done = TRUE;
-  Res res;
 
   if (size > mvffSizeMAX)
     return ResMEMORY;
@@ -238,26 +230,8 @@ static Res mvffResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size 
   else if (need > had)
     done = mvffGrow(mvff, (Addr)((Word)old + had), need - had);
   LockRelease(&pool->lock);
-  if (done) {
-    *addrReturn = old;
-    return ResOK;
-  }
-  res = mvffAlloc(addrReturn, pool, size, 1, FALSE);
-  if (res != ResOK)
-    return res;
-  memcpy(*addrReturn, old, oldSize < size ? oldSize : size);
-  mvffFree(pool, old, oldSize);
-  return ResOK;
-}
-
-static Size mvffFreeSize(Pool pool)
-{
-  Size size;
-
-  LockClaim(&pool->lock);
-  size = PoolMVFF(pool)->freeSize;
-  LockRelease(&pool->lock);
-  return size;
+  *addrReturn = old;
+  return done ? ResOK : ResFAIL;
 }
 
 /* mvffEnd -- where the object ends that begins at `unit`: where the next one begins, or `free`, the block behind */
@@ -270,7 +244,7 @@ static Index mvffEnd(Seg seg, Index unit, Addr free)
   return mvffMarked(seg, unit + 1, limit);
 }
 
-/* mvffLive -- all objects, of as many bytes as they take */
+/* mvffLive -- emit all objects, with the bytes that they take up */
 static Bool mvffLive(Pool pool, Bool late)
 {
   FreeTree tree = PoolMVFF(pool)->tree;
@@ -295,58 +269,50 @@ static Bool mvffLive(Pool pool, Bool late)
 }
 
 /* mvffCheckNode -- no two free blocks of the pool touch unless a segment's end parts them */
-static void mvffCheckNode(MVFF mvff, FreeNode node, Size *emptyIO)
+static Bool mvffCheckNode(MVFF mvff, FreeNode node, Size *emptyIO)
 {
   Seg seg;
   Addr limit;
 
   if (node == NULL)
-    return;
+    return TRUE;
   seg = SegOfAddr(node);
   limit = (Addr)((Word)node + node->size);
-  AVER(seg != NULL && seg->pool == &mvff->poolStruct && limit <= mvffLimit(seg));
-  AVER(limit == mvffLimit(seg) || FreeTreeAt(mvff->tree, limit) == 0);
+  if (seg == NULL || seg->pool != &mvff->poolStruct || limit > mvffLimit(seg) ||
+      (limit != mvffLimit(seg) && FreeTreeAt(mvff->tree, limit) != 0))
+    return FALSE;
   if (node->size == mvffRoom(seg))
     *emptyIO += SegSize(seg);
-  mvffCheckNode(mvff, node->left, emptyIO);
-  mvffCheckNode(mvff, node->right, emptyIO);
+  return mvffCheckNode(mvff, node->left, emptyIO) && mvffCheckNode(mvff, node->right, emptyIO);
 }
 
-/* mvffCheckMarks -- in no free block does an object begin, and what is no free block belongs to one */
-static void mvffCheckMarks(MVFF mvff)
+/* mvffCheckMarks -- in no free block of a segment does an object begin, and what is no free block belongs to one */
+static Bool mvffCheckMarks(MVFF mvff, Seg seg)
 {
-  Ring node, after;
+  Index limit = mvffRoom(seg) / FreeTreeUNIT, unit, end;
 
-  RING_FOR(node, &mvff->poolStruct.segRing, after) {
-    Seg seg = RING_ELT(SegStruct, poolRing, node);
-    Index limit = mvffRoom(seg) / FreeTreeUNIT, unit = 0, end;
-    while (unit < limit) {
-      Addr addr = (Addr)((Word)SegBase(seg) + unit * FreeTreeUNIT);
-      Size free = FreeTreeAt(mvff->tree, addr);
-      end = free > 0 ? unit + free / FreeTreeUNIT : mvffEnd(seg, unit, FreeTreeNext(mvff->tree, addr));
-      AVER(mvffMarked(seg, unit, end) == (free > 0 ? end : unit));
-      unit = end;
-    }
+  for (unit = 0; unit < limit; unit = end) {
+    Addr addr = (Addr)((Word)SegBase(seg) + unit * FreeTreeUNIT);
+    Size free = FreeTreeAt(mvff->tree, addr);
+    end = free > 0 ? unit + free / FreeTreeUNIT : mvffEnd(seg, unit, FreeTreeNext(mvff->tree, addr));
+    if (mvffMarked(seg, unit, end) != (free > 0 ? end : unit))
+      return FALSE;
   }
+  return TRUE;
 }
 
 static Bool mvffCheck(Pool pool)
 {
   MVFF mvff = PoolMVFF(pool);
-  Size total, empty = 0;
-  Bool sound;
+  Size empty = 0;
+  Ring node, after;
 
-  LockClaim(&pool->lock);
-  AVER(WordIsPowerOf2(mvff->align));
-  sound = FreeTreeCheck(&total, mvff->tree);
-  AVER(sound);
-  AVER(mvff->freeSize == total);
-  mvffCheckNode(mvff, mvff->tree, &empty);
-  AVER(mvff->emptySize == empty);
-  AVER(mvff->emptySize <= mvff->spare);
-  mvffCheckMarks(mvff);
-  LockRelease(&pool->lock);
-  return TRUE;
+  if (!WordIsPowerOf2(mvff->align) || !FreeTreeCheck(mvff->tree) || !mvffCheckNode(mvff, mvff->tree, &empty))
+    return FALSE;
+  RING_FOR(node, &pool->segRing, after)
+    if (!mvffCheckMarks(mvff, RING_ELT(SegStruct, poolRing, node)))
+      return FALSE;
+  return mvff->emptySize == empty && empty <= mvff->spare;
 }
 
 const PoolClassStruct PoolClassMVFF = {
@@ -355,11 +321,9 @@ const PoolClassStruct PoolClassMVFF = {
   .params = mvffParams,
   .paramCount = ARRAY_LENGTH(mvffParams),
   .init = mvffInit,
-  .finish = mvffFinish,
   .alloc = mvffAlloc,
   .free = mvffFree,
   .resize = mvffResize,
   .check = mvffCheck,
-  .freeSize = mvffFreeSize,
   .live = mvffLive,
 };

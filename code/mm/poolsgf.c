@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .sgf .state      Tests: test/mm/pooltest.c, test/mm/malloctest.c, test/emit/statetest.c
+ * Design: design/mm.md .sgf .state      Tests: test/mm/pooltest.c, test/mm/malloctest.c, test/emit/statedumptest.c
  */
 #include "mm/poolsgf.h"
 
@@ -10,8 +10,10 @@
 
 #include "base/aver.h"
 #include "emit/event.h"
+#include "mm/misuse.h"
 #include "mm/mmstate.h"
 #include "mm/poolsgfcache.h"
+#include "plinth/rawsyscall.h"
 
 enum { sgfEMPTYSLABS };
 static const PoolParamStruct sgfParams[] = {
@@ -48,18 +50,25 @@ static void *sgfLarge(Bool *zeroReturn, SGF sgf, Size size, Size align)
 
 static void *sgfBlock(SGFCache cache, Index class)
 {
-  Slab slab = SGFCacheSlab(cache, class);
-  void *block;
+  Slab slab;
 
-  if (slab == NULL)
-    return NULL;
-  block = slab->free;
-  slab->free = *(void **)block;
-  ++slab->used;
-  return block;
+  while ((slab = SGFCacheSlab(cache, class)) != NULL) {
+    Word *block = (Word *)slab->free, next = SlabLink(block, *block);
+    if (LIKELY(SlabLeads(slab, next))) {
+      slab->free = next;
+      ++slab->used;
+      *block = 0;
+      return block;
+    }
+    MisuseFound(MisuseOVERWRITTEN, &cache->sgf->poolStruct, block, slab->blockSize, block);
+    /* Where the program goes on, nobody knows which blocks were free: all stay used. */
+    slab->free = SlabEnd(slab);
+    slab->used = (uint16_t)SlabCarved(slab);
+  }
+  return NULL;
 }
 
-/* sgfOfClass -- a block of a class, also after SGFThreadExit */
+/* sgfOfClass -- allocate a block of a class, also after SGFThreadExit */
 static void *sgfOfClass(SGF sgf, Index class)
 {
   Bool gone = SGFThreadCache == &SGFCacheGone;
@@ -120,6 +129,30 @@ void *SGFAllocAligned(SGF sgf, Size size, Size align)
 
 /* -- giving back -- */
 
+/* sgfSize -- how many bytes an object may use */
+static Size sgfSize(Slab slab)
+{
+  return __atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL ? SegSize(&slab->seg) : slab->blockSize;
+}
+
+/* sgfMisused -- is `p`, in the slab or large object's segment, no object, so that it can be neither freed nor resized?
+ * If so, MisuseFound has reported it. */
+static Bool sgfMisused(Slab slab, const void *p)
+{
+  Size offset = (Word)p - (Word)SegBase(&slab->seg), size = sgfSize(slab);
+  Misuse misuse = MisuseINNER;
+
+  if (offset % size == 0) {
+    if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL)
+      return FALSE;
+    misuse = offset / size < SlabCarved(slab) ? MisuseFREED : MisuseFOREIGN;
+    if (misuse == MisuseFREED && !SlabLeads(slab, SlabLink(p, *(const Word *)p)))
+      return FALSE;
+  }
+  MisuseFound(misuse, slab->seg.pool, (const char *)p - offset % size, size, p);
+  return TRUE;
+}
+
 static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
 {
   Slab slab = sgfSlab(p);
@@ -127,13 +160,13 @@ static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
 
   if (slab == NULL)
     return FALSE;
+  if (UNLIKELY(sgfMisused(slab, p)))
+    return TRUE;
   owner = __atomic_load_n(&slab->owner, __ATOMIC_RELAXED);
   if (owner == NULL) {
-    AVER(p == (void *)SegBase(&slab->seg));
     SegFree(&slab->seg);
     return TRUE;
   }
-  AVER_CRITICAL(((Word)p - (Word)SegBase(&slab->seg)) % slab->blockSize == 0);
   SGFBusyBegin();
   if (SGFCacheIsOwn(owner))
     SlabPut(owner, slab, p);
@@ -144,12 +177,6 @@ static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
 }
 
 Bool SGFFree(void *p) { return LIKELY(SGFFreeFast(p)) ? TRUE : sgfFreeSlow(p); }
-
-/* sgfSize -- how many bytes an object may use */
-static Size sgfSize(Slab slab)
-{
-  return __atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL ? SegSize(&slab->seg) : slab->blockSize;
-}
 
 Size SGFUsableSize(const void *p)
 {
@@ -182,6 +209,8 @@ void *SGFResize(SGF sgf, void *old, Size size)
   void *p;
 
   AVER(slab != NULL);
+  if (UNLIKELY(sgfMisused(slab, old)))
+    return NULL;
   had = sgfSize(slab);
   /* A block that would be less than half full moves to a smaller one. */
   if (size <= had && size >= had / 2)
@@ -204,6 +233,10 @@ static Res sgfInit(Pool pool, Word value[])
 {
   SGF sgf = PoolSGF(pool);
 
+  Word none = 0;
+
+  /* Whoever is first: the key of a process never changes. */
+  (void)__atomic_compare_exchange_n(&SlabKey, &none, (Word)RawRandom(), FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   sgf->emptySlabs = value[sgfEMPTYSLABS];
   RingInit(&sgf->caches);
   RingInit(&sgf->orphans);
@@ -231,10 +264,9 @@ static Res sgfAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zer
 
 static void sgfFree(Pool pool, Addr addr, Size size)
 {
-  UNUSED(pool);
   UNUSED(size);
   if (!SGFFree(addr))
-    NOTREACHED;
+    MisuseFound(MisuseFOREIGN, pool, addr, 0, addr);
 }
 
 static Res sgfResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
@@ -248,54 +280,36 @@ static Res sgfResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size s
   return ResOK;
 }
 
-/* sgfFreeSize -- what the slabs' owners know of; they may be changing it meanwhile */
-static Size sgfFreeSize(Pool pool)
-{
-  Size size = 0;
-  Ring node, after;
-
-  LockClaim(&pool->arena->lock);
-  RING_FOR(node, &pool->segRing, after) {
-    Slab slab = (Slab)RING_ELT(SegStruct, poolRing, node);
-    if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) != NULL)
-      size += SegSize(&slab->seg) - (Size)__atomic_load_n(&slab->used, __ATOMIC_RELAXED) * slab->blockSize;
-  }
-  LockRelease(&pool->arena->lock);
-  return size;
-}
-
 static Bool sgfCheck(Pool pool)
 {
   SGF sgf = PoolSGF(pool);
   Count orphans = 0;
   Ring node, after;
 
-  LockClaim(&pool->lock);
   RING_FOR(node, &sgf->caches, after) {
     SGFCache cache = RING_ELT(SGFCacheStruct, sgfRing, node);
-    AVER(cache->sgf == sgf);
-    AVER(SGFCacheCheck(cache));
-    AVER(cache->orphan == !RingIsSingle(&cache->orphanRing));
+    if (cache->sgf != sgf || !SGFCacheCheck(cache) || cache->orphan != !RingIsSingle(&cache->orphanRing))
+      return FALSE;
     orphans += cache->orphan;
   }
-  AVER(sgf->orphanCount == orphans);
-  LockRelease(&pool->lock);
-  return TRUE;
+  return sgf->orphanCount == orphans;
 }
 
 /* ---- Which objects of an SGF pool live, while its threads go on ----
  *
- * A block of a slab lives unless it was never carved, is on the free list, or on the list of those that other threads
- * freed.  Who may read these lists: the owner of the slab; for a slab of an orphan, whoever holds the pool's lock; and
- * where the owner does not come, anybody who reads them twice and finds the same, a list that adds up.  Threads that
- * allocate come: they ask for attention with each event.  What is freed or allocated after the look has its own event.
+ * A block of a slab is a live object unless it was never carved, or is on the free list, or on the list of blocks that
+ * other threads freed.  The owner of the slab may read these lists; for a slab of an orphan, the thread that holds the
+ * pool's lock; and if the owner does not come, any thread that reads them twice and finds the same lists, which add up.
+ * An owner that allocates does come: it looks for requests with each event.  What is freed or allocated after the lists
+ * were read has an event of its own.
  *
- * One caller at a time (StateDumpAttend), with the locks of arena and pool: no slab goes, or leaves an orphan, meanwhile.
+ * One caller at a time (StateDumpAttend), with the locks of arena and pool: no slab goes, or leaves an orphan,
+ * meanwhile.
  */
 
 enum { liveWORD = sizeof(Word) * 8, liveBLOCKS = ArenaGrainSIZE / SGFUnitSIZE };
 
-/* What one look at a slab found. */
+/* What reading a slab's lists once has found. */
 typedef struct LiveStruct {
   uint32_t carved, used;
   Count dead;                          /* blocks on the free list */
@@ -304,14 +318,13 @@ typedef struct LiveStruct {
 } LiveStruct, *Live;
 
 /* liveList -- mark the blocks of a list; FALSE: it is no list of this slab's blocks */
-__attribute__((no_sanitize("thread"))) static Bool liveList(Live live, Slab slab, uint32_t blockSize, void *first,
+__attribute__((no_sanitize("thread"))) static Bool liveList(Live live, Slab slab, uint32_t blockSize, Word first,
                                                              Count *countIO)
 {
-  Word base = (Word)SegBase(&slab->seg);
-  void *block;
+  Word base = (Word)SegBase(&slab->seg), block;
 
-  for (block = first; block != NULL; block = *(void *volatile *)block) {
-    Size offset = (Word)block - base;
+  for (block = first; (block & 1) == 0; block = SlabLink((void *)block, *(volatile Word *)block)) {
+    Size offset = block - base;
     Index i = offset / blockSize;
     if (offset % blockSize != 0 || i >= live->carved || (live->free[i / liveWORD] >> i % liveWORD & 1) != 0)
       return FALSE;
@@ -322,28 +335,31 @@ __attribute__((no_sanitize("thread"))) static Bool liveList(Live live, Slab slab
   return TRUE;
 }
 
-/* liveLook -- one look; FALSE: it makes no sense, because the owner is at work */
+/* liveLook -- read a slab's lists once; FALSE: they do not add up, because the owner is changing them */
 __attribute__((no_sanitize("thread"))) static Bool liveLook(Live live, Slab slab)
 {
   volatile SlabStruct *now = slab;
   uint32_t blockSize = now->blockSize;
+  Word freed = (Word)__atomic_load_n(&slab->remote, __ATOMIC_ACQUIRE);
   Count remote = 0;
   Size sum;
 
   memset(live, 0, sizeof *live);
-  live->carved = now->carved;
+  if (blockSize == 0 || blockSize % SGFUnitSIZE != 0)
+    return FALSE;
+  live->carved = (uint32_t)(now->limit * SGFUnitSIZE / blockSize);
   live->used = now->used;
-  if (blockSize == 0 || blockSize % SGFUnitSIZE != 0 || live->carved > liveBLOCKS ||
+  if (live->carved > liveBLOCKS ||
       (Size)live->carved * blockSize > SegSize(&slab->seg) ||
       !liveList(live, slab, blockSize, now->free, &live->dead) ||
-      !liveList(live, slab, blockSize, __atomic_load_n(&slab->remote, __ATOMIC_ACQUIRE), &remote))
+      !liveList(live, slab, blockSize, freed != 0 ? freed : SlabEnd(slab), &remote))
     return FALSE;
   /* A signal handler may have come between the two halves of taking or giving back one block. */
   sum = live->used + live->dead;
   return sum <= live->carved + 1u && sum + 1u >= live->carved && remote <= live->used;
 }
 
-/* liveTell -- tell of the blocks that one look found alive */
+/* liveTell -- emit the blocks that are live objects, as liveLook found */
 static void liveTell(Live live, Slab slab)
 {
   Word base = (Word)SegBase(&slab->seg);
@@ -357,7 +373,7 @@ static void liveTell(Live live, Slab slab)
     }
 }
 
-/* liveSlab -- tell of a slab; FALSE: its owner must, or later */
+/* liveSlab -- emit the objects of a slab; FALSE: only its owner can, or not now */
 static Bool liveSlab(Slab slab, SGFCache owner, Bool late)
 {
   static LiveStruct live[2]; /* no stack has room for it; there is one caller */
@@ -372,7 +388,8 @@ static Bool liveSlab(Slab slab, SGFCache owner, Bool late)
   return TRUE;
 }
 
-/* liveLarge -- an object that is a segment; one that is only about to become one, or a slab, is no object yet */
+/* liveLarge -- emit an object that is a segment.  A segment that is about to become an object, or a slab, is none
+ * yet. */
 static void liveLarge(Slab slab)
 {
   if (!__atomic_load_n(&slab->large, __ATOMIC_ACQUIRE))
@@ -381,7 +398,7 @@ static void liveLarge(Slab slab)
   ++slab->seg.pool->liveCount;
 }
 
-/* sgfLive -- tell of all objects; FALSE: of some the owner must, or later */
+/* sgfLive -- emit all objects; FALSE: some are left to their owners, or for later */
 static Bool sgfLive(Pool pool, Bool late)
 {
   Ring node, after;
@@ -416,6 +433,5 @@ const PoolClassStruct PoolClassSGF = {
   .free = sgfFree,
   .resize = sgfResize,
   .check = sgfCheck,
-  .freeSize = sgfFreeSize,
   .live = sgfLive,
 };

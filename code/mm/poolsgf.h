@@ -1,13 +1,11 @@
 /* poolsgf.h -- SGF: the segregated general-purpose pool, which can serve as a program's malloc
  *
- * Parameter: emptySlabs, how many empty slabs each thread keeps for any size (default 4).
+ * Objects of like size share a slab; each thread takes from slabs of its own without a lock, and a thread that frees
+ * another thread's object passes it back with one atomic operation.  Large objects are segments.  Nothing is written
+ * beside the objects: their sizes are found by address.
  *
- * Objects of like size share a slab; each thread takes from slabs of its own without a lock, and whoever frees another
- * thread's object passes it back with one atomic operation.  Large objects are segments.  Nothing is written beside
- * the objects: their sizes are found by address.
- *
- * Threads: each has a cache of slabs in each SGF pool that it uses.  SGFThreadExit gives a thread's caches to those who
- * come after it; without it they stay behind, and only what others free into them is lost until the pool is destroyed.
+ * Threads: each has a cache of slabs in each SGF pool that it uses.  SGFThreadExit gives a thread's caches to threads
+ * that come later; without it they stay behind, and what others free into them is lost until the pool is destroyed.
  * Signal handlers must not allocate, as with any malloc.
  *
  * Design: design/mm.md .sgf      Tests: test/mm/pooltest.c, test/mm/malloctest.c
@@ -20,8 +18,6 @@
 #include "mm/pool.h"
 
 typedef struct SGFStruct *SGF;
-
-extern const PoolClassStruct PoolClassSGF;
 
 /* PoolSGF -- the SGF that `pool`, which must be of that class, is */
 extern SGF PoolSGF(Pool pool);
@@ -41,7 +37,7 @@ extern void *SGFAllocZero(SGF sgf, Size size);
 extern void *SGFAllocAligned(SGF sgf, Size size, Size align);
 
 /* SGFFree -- as PoolFree, without event: gives back any SGF pool's object
- * returns  FALSE: `p` is no SGF pool's, nothing was done.  NULL is nobody's. */
+ * returns  FALSE: `p` is not in an SGF pool, as NULL is not; nothing was done */
 extern Bool SGFFree(void *p);
 
 /* SGFResize -- as PoolResize, without event; NULL: there is no memory, and `old`, which is sgf's, lives on */
@@ -50,7 +46,7 @@ extern void *SGFResize(SGF sgf, void *old, Size size);
 /* SGFUsableSize -- how many bytes the object at `p` really has; 0: it is not in an SGF pool */
 extern Size SGFUsableSize(const void *p);
 
-/* SGFThreadExit -- the calling thread is about to end: give its caches to whoever comes next
+/* SGFThreadExit -- the calling thread is about to end: give its caches to threads that come later
  *
  * It may still allocate and free afterwards, at the cost of a lock, as often as it likes.
  */

@@ -7,76 +7,62 @@
 #include "mm/poolsgfcache.h"
 
 #include <pthread.h>
-#include <string.h>
 
-#include "base/aver.h"
+#include "mm/misuse.h"
 #include "mm/pages.h"
 
 #define cacheBLOCKS 4u                /* blocks that a slab has at least */
 #define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
 #define cacheASK    8u                /* orphans that a thread asks for a slab before it gets a new one */
-#define cachePENDS  16u               /* slabs pending on an orphan after which whoever frees looks after it */
+#define cachePENDS  16u               /* after so many slabs pending on an orphan the freeing thread drains it */
 
-SlabStruct SlabNone;
+SlabStruct SlabNone = { .free = 1 };
+
+Word SlabKey;
 
 /* -- lists of slabs -- */
+
+#define cacheSlab(node) RING_ELT(SlabStruct, ring, node)
+
+/* cacheFirst -- the first slab of a list, or NULL */
+static Slab cacheFirst(SGFCache cache, Index class)
+{
+  Ring list = &cache->list[class];
+
+  return RingIsSingle(list) ? NULL : cacheSlab(list->next);
+}
+
+/* cacheIsFirst -- is a slab, which is on its list, the first there? */
+static Bool cacheIsFirst(SGFCache cache, Slab slab) { return slab->ring.prev == &cache->list[slab->class]; }
 
 /* cacheHead -- let `direct` know the head of a list, which has changed */
 static void cacheHead(SGFCache cache, Index class)
 {
-  Slab head = cache->list[class].head;
+  Slab head = cacheFirst(cache, class);
   Index u, first = class == 0 ? 0 : (SGFClassSize(class - 1) >> SGFUnitSHIFT) + 1;
 
   for (u = first; u <= SGFClassSize(class) >> SGFUnitSHIFT && u < SGFDirectCOUNT; ++u)
     cache->direct[u] = head != NULL ? head : &SlabNone;
 }
 
-static void cacheListFirst(SGFCache cache, Slab slab)
+/* cacheList -- put a slab on its list, behind `before`: the list itself, or its last slab, so that by the time its turn
+ * comes more of its blocks may have come back */
+static void cacheList(SGFCache cache, Slab slab, Ring before)
 {
-  Index class = slab->class;
-
-  slab->prev = NULL;
-  slab->next = cache->list[class].head;
-  if (slab->next != NULL)
-    slab->next->prev = slab;
-  else
-    cache->list[class].tail = slab;
-  cache->list[class].head = slab;
-  slab->listed = TRUE;
-  cacheHead(cache, class);
-}
-
-/* cacheListLast -- behind all others: by the time its turn comes more of its blocks may have come back */
-static void cacheListLast(SGFCache cache, Slab slab)
-{
-  Index class = slab->class;
-
-  if (cache->list[class].head == NULL) {
-    cacheListFirst(cache, slab);
-    return;
-  }
-  slab->next = NULL;
-  slab->prev = cache->list[class].tail;
-  slab->prev->next = slab;
-  cache->list[class].tail = slab;
-  slab->listed = TRUE;
+  AVER(RingIsSingle(&slab->ring));
+  AVER(slab->owner == cache);
+  RingInsertAfter(before, &slab->ring);
+  if (cacheIsFirst(cache, slab))
+    cacheHead(cache, slab->class);
 }
 
 static void cacheUnlist(SGFCache cache, Slab slab)
 {
-  Index class = slab->class;
+  Bool head = cacheIsFirst(cache, slab);
 
-  if (slab->next != NULL)
-    slab->next->prev = slab->prev;
-  else
-    cache->list[class].tail = slab->prev;
-  if (slab->prev != NULL)
-    slab->prev->next = slab->next;
-  else
-    cache->list[class].head = slab->next;
-  slab->listed = FALSE;
-  if (slab->prev == NULL)
-    cacheHead(cache, class);
+  RingRemove(&slab->ring);
+  if (head)
+    cacheHead(cache, slab->class);
 }
 
 /* -- slabs -- */
@@ -85,8 +71,13 @@ static void slabInit(Slab slab, SGFCache cache, Index class)
 {
   Size blockSize = SGFClassSize(class);
 
-  slab->free = NULL;
-  slab->used = slab->listed = slab->carved = 0;
+  AVER(class < SGFClassCOUNT);
+  AVER(slab->seg.grains > 0);
+  slab->free = SlabEnd(slab);
+  slab->used = 0;
+  __atomic_store_n(&slab->limit, 0, __ATOMIC_RELAXED);
+  slab->inverse = slab->seg.grains == 1 ? (uint32_t)((((uint64_t)1 << 32) + blockSize - 1) / blockSize) : 0;
+  RingInit(&slab->ring);
   slab->remote = NULL;
   slab->class = (uint32_t)class;
   slab->blockSize = (uint32_t)blockSize;
@@ -98,31 +89,31 @@ static void slabInit(Slab slab, SGFCache cache, Index class)
 /* slabCarve -- link some blocks that were never used into the free list, which is empty */
 static Bool slabCarve(Slab slab)
 {
-  uint32_t size = slab->blockSize, n = cacheCARVE / size, i;
-  char *block = (char *)SegBase(&slab->seg) + (Size)slab->carved * size;
+  uint32_t size = slab->blockSize, carved = SlabCarved(slab), n = cacheCARVE / size, i;
+  char *block = (char *)SegBase(&slab->seg) + (Size)carved * size;
 
+  AVER(!SlabHasFree(slab) && carved <= slab->capacity);
   if (n == 0)
     n = 1;
-  if (n > slab->capacity - slab->carved)
-    n = slab->capacity - slab->carved;
+  if (n > slab->capacity - carved)
+    n = slab->capacity - carved;
   if (n == 0)
     return FALSE;
-  slab->free = block;
+  slab->free = (Word)block;
   for (i = 1; i < n; ++i, block += size)
-    *(void **)(void *)block = block + size;
-  *(void **)(void *)block = NULL;
-  slab->carved += n;
+    *(Word *)(void *)block = SlabLink(block, (Word)block + size);
+  *(Word *)(void *)block = SlabLink(block, SlabEnd(slab));
+  __atomic_store_n(&slab->limit, (uint16_t)((Size)(carved + n) * size / SGFUnitSIZE), __ATOMIC_RELAXED);
   return TRUE;
 }
 
-/* slabRelease -- a slab without used blocks, on no list, goes where it can serve other sizes */
+/* slabRelease -- keep a slab without used blocks, which is on no list, for other sizes, or give it back to the arena */
 static void slabRelease(SGFCache cache, Slab slab)
 {
-  AVER(slab->used == 0 && !slab->listed);
+  AVER(slab->used == 0 && RingIsSingle(&slab->ring));
   AVER(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) == NULL);
   if (slab->seg.grains == 1 && cache->emptyCount < cache->sgf->emptySlabs) {
-    slab->next = cache->empty;
-    cache->empty = slab;
+    RingInsertAfter(&cache->empty, &slab->ring);
     ++cache->emptyCount;
   } else {
     SegFree(&slab->seg);
@@ -132,11 +123,12 @@ static void slabRelease(SGFCache cache, Slab slab)
 static Slab slabNew(SGFCache cache, Index class)
 {
   Size size = WordAlignUp(SGFClassSize(class) * cacheBLOCKS, ArenaGrainSIZE);
-  Slab slab = cache->empty;
+  Slab slab;
   Seg seg;
 
-  if (size == ArenaGrainSIZE && slab != NULL) {
-    cache->empty = slab->next;
+  if (size == ArenaGrainSIZE && !RingIsSingle(&cache->empty)) {
+    slab = cacheSlab(cache->empty.next);
+    RingRemove(&slab->ring);
     --cache->emptyCount;
   } else {
     if (SegAlloc(&seg, NULL, &cache->sgf->poolStruct, size, 1) != ResOK)
@@ -147,7 +139,7 @@ static Slab slabNew(SGFCache cache, Index class)
   return slab;
 }
 
-/* -- blocks from other threads -- */
+/* -- blocks that other threads freed -- */
 
 /* cachePend -- `slab` has remote blocks: tell its owner; returns that */
 static SGFCache cachePend(Slab slab)
@@ -161,23 +153,33 @@ static SGFCache cachePend(Slab slab)
   return owner;
 }
 
+Bool SlabLeads(Slab slab, Word link)
+{
+  Word offset = link - (Word)SegBase(&slab->seg);
+
+  return link == SlabEnd(slab) || (offset % slab->blockSize == 0 && offset / slab->blockSize < SlabCarved(slab));
+}
+
 /* slabCollect -- move the remote blocks of an own slab, which is on no pending list now, to its free list */
 static void slabCollect(SGFCache cache, Slab slab)
 {
-  void *first = __atomic_exchange_n(&slab->remote, NULL, __ATOMIC_ACQUIRE), *last = first;
-  uint32_t n = 1;
+  Word first = (Word)__atomic_exchange_n(&slab->remote, NULL, __ATOMIC_ACQUIRE), last = first, next;
+  uint16_t n = 1;
 
-  AVER(first != NULL);
-  for (; *(void **)last != NULL; last = *(void **)last)
-    ++n;
-  AVER(n <= slab->used);
-  *(void **)last = slab->free;
+  AVER(first != 0);
+  while (next = SlabLink((void *)last, *(Word *)last), SlabLeads(slab, next) && next != SlabEnd(slab) && n < slab->used)
+    ++n, last = next;
+  if (next != SlabEnd(slab)) { /* the blocks that were freed by others stay used */
+    MisuseFound(MisuseOVERWRITTEN, slab->seg.pool, (void *)last, slab->blockSize, (void *)last);
+    return;
+  }
+  *(Word *)last = SlabLink((void *)last, slab->free);
   slab->free = first;
-  slab->used -= n;
+  slab->used = (uint16_t)(slab->used - n);
   SGFCacheNotice(cache, slab);
 }
 
-/* cacheDrain -- take in all blocks that others gave back; FALSE if there are none */
+/* cacheDrain -- take in all blocks that other threads freed; FALSE: there are none */
 static Bool cacheDrain(SGFCache cache)
 {
   Slab slab = __atomic_load_n(&cache->pending, __ATOMIC_RELAXED);
@@ -198,10 +200,10 @@ static Bool cacheDrain(SGFCache cache)
 
 void SGFCacheNotice(SGFCache cache, Slab slab)
 {
-  if (!slab->listed)
-    cacheListLast(cache, slab);
+  if (RingIsSingle(&slab->ring))
+    cacheList(cache, slab, cache->list[slab->class].prev);
   /* The head stays though it be empty, lest a program that takes and frees one block pay for a slab each time. */
-  if (slab->used == 0 && slab->prev != NULL) {
+  if (slab->used == 0 && !cacheIsFirst(cache, slab)) {
     cacheUnlist(cache, slab);
     slabRelease(cache, slab);
   }
@@ -210,15 +212,15 @@ void SGFCacheNotice(SGFCache cache, Slab slab)
 /* cacheEmptyRelease -- the empty slabs go back to the arena */
 static void cacheEmptyRelease(SGFCache cache)
 {
-  while (cache->empty != NULL) {
-    Slab slab = cache->empty;
-    cache->empty = slab->next;
-    SegFree(&slab->seg);
-  }
+  Ring node, after;
+
+  RING_FOR(node, &cache->empty, after)
+    SegFree(&cacheSlab(node)->seg);
+  RingInit(&cache->empty);
   cache->emptyCount = 0;
 }
 
-/* cacheOrphanDrain -- an orphan has nobody who would take in what comes back to it */
+/* cacheOrphanDrain -- take in what came back to an orphan, which has no thread that would do so */
 static void cacheOrphanDrain(SGFCache cache)
 {
   SGF sgf = __atomic_load_n(&cache->sgf, __ATOMIC_RELAXED);
@@ -236,7 +238,7 @@ void SGFRemoteFree(Slab slab, void *block)
   void *first = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 
   do
-    *(void **)block = first;
+    *(Word *)block = SlabLink(block, first != NULL ? (Word)first : SlabEnd(slab));
   while (!__atomic_compare_exchange_n(&slab->remote, &first, block, TRUE, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
   if (first == NULL) {
     SGFCache owner = cachePend(slab);
@@ -252,8 +254,8 @@ void SGFRemoteFree(Slab slab, void *block)
 static Bool cacheReady(SGFCache cache, Index class)
 {
   for (;;) {
-    Slab slab = cache->list[class].head;
-    if (slab != NULL && slab->free != NULL)
+    Slab slab = cacheFirst(cache, class);
+    if (slab != NULL && SlabHasFree(slab))
       return TRUE;
     if (cacheDrain(cache))
       continue;
@@ -270,8 +272,9 @@ static Slab cacheTakeFrom(SGFCache orphan, SGFCache cache, Index class)
 {
   Slab slab = NULL;
 
+  AVER(orphan->orphan && orphan->sgf == cache->sgf);
   if (cacheReady(orphan, class)) {
-    slab = orphan->list[class].head;
+    slab = cacheFirst(orphan, class);
     cacheUnlist(orphan, slab);
     __atomic_store_n(&slab->owner, cache, __ATOMIC_RELAXED);
   }
@@ -311,18 +314,19 @@ Slab SGFCacheSlab(SGFCache cache, Index class)
         return NULL;
       (void)slabCarve(slab);
     }
-    cacheListFirst(cache, slab);
+    cacheList(cache, slab, &cache->list[class]);
   }
-  return cache->list[class].head;
+  return cacheFirst(cache, class);
 }
 
-void SGFCacheTidy(SGFCache cache)
+/* cacheTidy -- take in what other threads freed, and give all slabs without used blocks back to the arena */
+static void cacheTidy(SGFCache cache)
 {
   Index class;
 
   (void)cacheDrain(cache);
   for (class = 0; class < SGFClassCOUNT; ++class) {
-    Slab slab = cache->list[class].head;
+    Slab slab = cacheFirst(cache, class);
     if (slab != NULL && slab->used == 0) { /* others without used blocks do not stay on a list */
       cacheUnlist(cache, slab);
       slabRelease(cache, slab);
@@ -333,51 +337,57 @@ void SGFCacheTidy(SGFCache cache)
 
 /* -- checking -- */
 
-static void slabCheck(SGFCache cache, Slab slab)
+/* slabCheck -- a slab of a cache, and its free list */
+static Bool slabCheck(SGFCache cache, Slab slab)
 {
-  Word base = (Word)SegBase(&slab->seg);
-  uint32_t n = 0;
-  void *block;
+  uint32_t left = SlabCarved(slab) - slab->used;
+  Word block;
 
-  AVER(SegCheck(&slab->seg));
-  AVER(slab->owner == cache && slab->seg.pool == &cache->sgf->poolStruct);
-  AVER(slab->blockSize == SGFClassSize(slab->class));
-  AVER(slab->carved <= slab->capacity && slab->used <= slab->carved);
-  AVER((Size)slab->capacity * slab->blockSize <= SegSize(&slab->seg));
-  for (block = slab->free; block != NULL; block = *(void **)block) {
-    AVER((Word)block >= base && ((Word)block - base) % slab->blockSize == 0);
-    AVER(((Word)block - base) / slab->blockSize < slab->carved);
-    ++n;
-    AVER(n <= slab->carved - slab->used);
+  if (!SegCheck(&slab->seg) || slab->owner != cache || slab->seg.pool != &cache->sgf->poolStruct ||
+      slab->blockSize != SGFClassSize(slab->class) || SlabCarved(slab) > slab->capacity ||
+      slab->used > SlabCarved(slab) || (Size)slab->capacity * slab->blockSize > SegSize(&slab->seg) ||
+      (slab->inverse != 0) != (slab->seg.grains == 1))
+    return FALSE;
+  for (block = slab->free; block != SlabEnd(slab); block = SlabLink((void *)block, *(Word *)block))
+    if (!SlabLeads(slab, block) || left-- == 0)
+      return FALSE;
+  return left == 0;
+}
+
+/* cacheListCheck -- the slabs on the list of a class; only the first may be empty */
+static Bool cacheListCheck(SGFCache cache, Index class)
+{
+  Ring node, after;
+
+  RING_FOR(node, &cache->list[class], after) {
+    Slab slab = cacheSlab(node);
+    if (!RingCheck(node) || slab->class != class || (slab->used == 0 && !cacheIsFirst(cache, slab)) ||
+        !slabCheck(cache, slab))
+      return FALSE;
   }
-  AVER(slab->used + n == slab->carved);
+  return TRUE;
 }
 
 Bool SGFCacheCheck(SGFCache cache)
 {
   Index class, u;
-  Slab slab;
   Count n = 0;
+  Ring node, after;
 
-  for (class = 0; class < SGFClassCOUNT; ++class) {
-    Slab prev = NULL;
-    for (slab = cache->list[class].head; slab != NULL; prev = slab, slab = slab->next) {
-      AVER(slab->listed && slab->class == class && slab->prev == prev);
-      AVER(slab->used > 0 || prev == NULL);
-      slabCheck(cache, slab);
-    }
-    AVER(cache->list[class].tail == prev);
-  }
+  for (class = 0; class < SGFClassCOUNT; ++class)
+    if (!cacheListCheck(cache, class))
+      return FALSE;
   for (u = 0; u < SGFDirectCOUNT; ++u) {
-    slab = cache->list[SGFClassOfSize(u > 0 ? u << SGFUnitSHIFT : 1)].head;
-    AVER(cache->direct[u] == (slab != NULL ? slab : &SlabNone));
+    Slab slab = cacheFirst(cache, SGFClassOfSize(u > 0 ? u << SGFUnitSHIFT : 1));
+    if (cache->direct[u] != (slab != NULL ? slab : &SlabNone))
+      return FALSE;
   }
-  for (slab = cache->empty; slab != NULL; slab = slab->next) {
-    AVER(slab->used == 0 && slab->seg.grains == 1);
+  RING_FOR(node, &cache->empty, after) {
+    if (cacheSlab(node)->used != 0 || cacheSlab(node)->seg.grains != 1)
+      return FALSE;
     ++n;
   }
-  AVER(n == cache->emptyCount);
-  return TRUE;
+  return n == cache->emptyCount;
 }
 
 /* ---- Which thread has which cache: claimed, inherited, given up ---- */
@@ -396,30 +406,45 @@ __thread unsigned SGFThreadBusy __attribute__((tls_model("initial-exec")));
 LockStruct SGFCacheStoreLock = LockINITIALIZER;
 static SGFCache cacheStore; /* linked by next; under SGFCacheStoreLock */
 
-/* cacheNew -- from the store, which is filled as needed */
-static SGFCache cacheNew(SGF sgf)
+static void cacheStorePut(SGFCache cache)
+{
+  LockClaim(&SGFCacheStoreLock);
+  cache->next = cacheStore;
+  cacheStore = cache;
+  LockRelease(&SGFCacheStoreLock);
+}
+
+static SGFCache cacheStoreTake(void)
 {
   SGFCache cache;
-  void *room;
-  Index i;
 
   LockClaim(&SGFCacheStoreLock);
-  if (cacheStore == NULL && PagesMap(&room, cacheSTORE) == ResOK)
-    for (i = 0; i < cacheSTORE / sizeof(SGFCacheStruct); ++i) {
-      cache = (SGFCache)room + i;
-      cache->next = cacheStore;
-      cacheStore = cache;
-    }
   cache = cacheStore;
   if (cache != NULL)
     cacheStore = cache->next;
   LockRelease(&SGFCacheStoreLock);
-  if (cache == NULL)
-    return NULL;
-  memset(cache->list, 0, sizeof cache->list);
+  return cache;
+}
+
+/* cacheNew -- a cache from the store, which is filled as needed; NULL: no memory */
+static SGFCache cacheNew(SGF sgf)
+{
+  SGFCache cache = cacheStoreTake();
+  void *room;
+  Index i;
+
+  if (cache == NULL) {
+    if (PagesMap(&room, cacheSTORE) != ResOK)
+      return NULL;
+    cache = room;
+    for (i = 1; i < cacheSTORE / sizeof(SGFCacheStruct); ++i)
+      cacheStorePut(cache + i);
+  }
+  for (i = 0; i < SGFClassCOUNT; ++i)
+    RingInit(&cache->list[i]);
   for (i = 0; i < SGFDirectCOUNT; ++i)
     cache->direct[i] = &SlabNone;
-  cache->empty = NULL;
+  RingInit(&cache->empty);
   cache->emptyCount = 0;
   __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->pending, NULL, __ATOMIC_RELAXED);
@@ -427,14 +452,6 @@ static SGFCache cacheNew(SGF sgf)
   RingInit(&cache->sgfRing);
   RingInit(&cache->orphanRing);
   return cache;
-}
-
-static void cacheStorePut(SGFCache cache)
-{
-  LockClaim(&SGFCacheStoreLock);
-  cache->next = cacheStore;
-  cacheStore = cache;
-  LockRelease(&SGFCacheStoreLock);
 }
 
 SGFCache SGFCacheClaim(SGF sgf)
@@ -460,7 +477,8 @@ void SGFCacheDisown(SGFCache cache)
 {
   SGF sgf = cache->sgf;
 
-  SGFCacheTidy(cache);
+  AVER(!cache->orphan && RingIsSingle(&cache->orphanRing));
+  cacheTidy(cache);
   LockClaim(&sgf->poolStruct.lock);
   RingInsertBefore(&sgf->orphans, &cache->orphanRing);
   __atomic_store_n(&cache->orphan, TRUE, __ATOMIC_RELAXED);

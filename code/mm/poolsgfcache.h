@@ -1,19 +1,25 @@
 /* poolsgfcache.h -- slabs, and the caches of slabs that threads take blocks from
  *
  * A slab is a segment cut into blocks of one size; its state is the pool's part of the segment's descriptor.  It
- * belongs to one cache; a cache belongs to one thread, or, being an orphan, to whoever holds the pool's lock.  Only
+ * belongs to one cache.  A cache belongs to one thread; as an orphan, to the thread that holds the pool's lock.  Only
  * the owner touches a slab's free list.  Others put a block on the slab's list `remote`, and whoever finds that list
  * empty also puts the slab on its cache's list `pending`, where the owner finds it when it runs out of blocks.
  *
+ * A free block has a link in its first word, encoded by SlabKey and its own address (SlabLink); an object that is
+ * handed out has 0 there.  So who writes over a free block is found when the block is next taken, and who frees a block
+ * twice by the link that is still in it.
+ *
  * Always true (SlabCheck, SGFCacheCheck):
- *   used + length of free == carved <= capacity     blocks on `remote` count as used
+ *   used + length of free == SlabCarved <= capacity     blocks on `remote` count as used
+ *   each list of blocks ends in a link to SlabEnd, which is odd
  *   remote != NULL if and only if the slab is on, or just going to, some cache's list `pending`; hence
  *   a slab with used == 0 is on no such list, and may be given away
- *   listed: the slab is on its cache's list for its class; not listed: free == NULL and carved == capacity
+ *   a slab is on its cache's list for its class; or its ring is alone, it has no free block, and all are carved
  *   direct[u] is the head of the list for u units of 16 bytes, or SlabNone
  *   a cache's memory is never used for anything else, so a stale pointer to one does no harm
  *
- * Design: design/mm.md .sgf .sgf.remote .sgf.cache      Tests: test/mm/malloctest.c
+ * Design: design/mm.md .sgf .sgf.size .sgf.link .sgf.remote .sgf.cache
+ * Tests: test/mm/malloctest.c, test/mm/pooltest.c (every size)
  */
 #ifndef MM_POOLSGFCACHE_H
 #define MM_POOLSGFCACHE_H
@@ -23,22 +29,55 @@
 #include "base/aver.h"
 #include "mm/mmstate.h"
 #include "mm/poolsgf.h"
-#include "mm/poolsgfsize.h"
 #include "mm/seg.h"
+
+/* Size classes.  Blocks are multiples of 16 bytes: each multiple up to 256, and from there eight sizes for each
+ * doubling, so that rounding up costs an eighth at most.  Every class whose block size is a multiple of a power of two
+ * serves as aligned memory, because slabs begin on grains. */
+#define SGFUnitSHIFT 4
+#define SGFUnitSIZE  ((Size)1 << SGFUnitSHIFT) /* bytes; the alignment of every block, as malloc must have it */
+
+#define SGFExactSHIFT 8                        /* up to 2^8 bytes each unit has a class of its own */
+#define SGFClassEXACT (1u << (SGFExactSHIFT - SGFUnitSHIFT))
+#define SGFBlockSHIFT 16                       /* larger than 2^16 bytes: a segment of its own */
+#define SGFBlockMAX   ((Size)1 << SGFBlockSHIFT)
+#define SGFClassCOUNT (SGFClassEXACT + 8u * (SGFBlockSHIFT - SGFExactSHIFT))
+
+/* SGFClassOfSize -- the class for `size` bytes, 1 to SGFBlockMAX */
+static inline Index SGFClassOfSize(Size size)
+{
+  unsigned log;
+
+  if (size <= (Size)1 << SGFExactSHIFT)
+    return (size - 1) >> SGFUnitSHIFT;
+  log = 63u - (unsigned)__builtin_clzll((unsigned long long)(size - 1));
+  return SGFClassEXACT + (log - SGFExactSHIFT) * 8 + (((size - 1) >> (log - 3)) & 7);
+}
+
+/* SGFClassSize -- bytes of a class's blocks */
+static inline Size SGFClassSize(Index class)
+{
+  if (class < SGFClassEXACT)
+    return (class + 1) << SGFUnitSHIFT;
+  class -= SGFClassEXACT;
+  return (9 + class % 8) << (SGFExactSHIFT - 3 + class / 8);
+}
+
+/* Slabs and caches. */
 
 typedef struct SGFCacheStruct *SGFCache;
 
 typedef struct SlabStruct {
   SegStruct seg;
-  void *free;               /* blocks that were freed, linked by their first words */
+  Word free;                /* the first free block; odd: there is none */
   SGFCache owner;           /* NULL: not a slab, but a large object or another pool's segment */
-  uint32_t used;            /* blocks that the client has */
-  uint32_t listed;          /* on the owner's list */
+  uint16_t used;            /* blocks that the client has */
+  uint16_t limit;           /* units of blocks that were ever used; those behind them were never touched; atomic */
+  uint32_t inverse;         /* 2^32 / blockSize, rounded up; 0: it has more than one grain */
   /* From here on what others write, or the owner seldom: on the descriptor's second line of the cache. */
   void *remote;             /* blocks that others freed; atomic */
   struct SlabStruct *pending; /* the next slab with such blocks; atomic */
-  struct SlabStruct *next, *prev; /* on the owner's list; prev == NULL: the head */
-  uint32_t carved;          /* blocks that were ever used; those behind them were never touched */
+  RingStruct ring;          /* on the owner's list for its class, or of empty slabs; or alone */
   uint32_t capacity;        /* blocks */
   uint32_t blockSize;       /* bytes */
   uint32_t class;           /* index of the size class */
@@ -47,6 +86,34 @@ typedef struct SlabStruct {
 } SlabStruct, *Slab;
 
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
+_Static_assert(sizeof(Word) != 8 || offsetof(SlabStruct, remote) == 64, "a free reads one line of the descriptor");
+
+/* SlabKey -- random, the same for all slabs of the process; not 0 once there is an SGF pool */
+extern Word SlabKey;
+
+/* SlabLink -- the link in the first word of a free block, encoded and decoded alike: `link` is the next block's address
+ * or SlabEnd, or what stands in the word.  The block's own address goes into it, so that a copy of the word elsewhere
+ * is no link. */
+static inline Word SlabLink(const void *block, Word link)
+{
+  Word own = (Word)block;
+
+  return link ^ SlabKey ^ (own << ArenaGrainSHIFT | own >> (WORD_WIDTH - ArenaGrainSHIFT));
+}
+
+/* SlabEnd -- where a list of the slab's blocks ends: no block, for it is odd */
+static inline Word SlabEnd(Slab slab) { return (Word)SegBase(&slab->seg) | 1; }
+
+static inline Bool SlabHasFree(Slab slab) { return (slab->free & 1) == 0; }
+
+/* SlabNear -- do these two addresses lie in one grain?  So in one slab, if that has one. */
+static inline Bool SlabNear(Word a, Word b) { return (a ^ b) >> ArenaGrainSHIFT == 0; }
+
+/* SlabCarved -- how many blocks were ever used */
+static inline uint32_t SlabCarved(Slab slab)
+{
+  return (uint32_t)((Size)__atomic_load_n(&slab->limit, __ATOMIC_RELAXED) * SGFUnitSIZE / slab->blockSize);
+}
 
 #define SGFDirectSIZE  1024u                                   /* bytes up to which `direct` leads to the slab */
 #define SGFDirectCOUNT ((SGFDirectSIZE >> SGFUnitSHIFT) + 1u)
@@ -55,10 +122,8 @@ typedef struct SGFCacheStruct {
   SGF sgf;                         /* its pool; SGFDead: destroyed; atomic */
   SGFCache next;                   /* the thread's other caches, which end with SGFCacheNone; or the store's */
   Slab direct[SGFDirectCOUNT];
-  struct {
-    Slab head, tail;
-  } list[SGFClassCOUNT];           /* slabs that may have a free block */
-  Slab empty;                      /* slabs of one grain without class, linked by next */
+  RingStruct list[SGFClassCOUNT];  /* slabs that may have a free block */
+  RingStruct empty;                /* slabs of one grain without class */
   Count emptyCount;
   RingStruct sgfRing;              /* all caches of the pool; under the pool's lock */
   RingStruct orphanRing;           /* those without a thread; under the pool's lock */
@@ -75,7 +140,7 @@ typedef struct SGFStruct {
   Count orphanCount;     /* how many those are; written under the pool's lock, read by anybody */
 } SGFStruct;
 
-extern SlabStruct SlabNone;          /* has never a free block */
+extern SlabStruct SlabNone;          /* never has a free block */
 extern SGFCacheStruct SGFCacheNone;  /* the cache of a thread without one */
 extern SGFCacheStruct SGFCacheGone;  /* the same after SGFThreadExit */
 extern SGFStruct SGFDead;            /* the pool of caches whose pool was destroyed */
@@ -89,11 +154,11 @@ extern __thread unsigned SGFThreadBusy __attribute__((tls_model("initial-exec"))
 static inline void SGFBusyBegin(void) { __atomic_store_n(&SGFThreadBusy, SGFThreadBusy + 1, __ATOMIC_RELAXED); }
 static inline void SGFBusyEnd(void) { __atomic_store_n(&SGFThreadBusy, SGFThreadBusy - 1, __ATOMIC_RELAXED); }
 
-/* SlabFresh -- nothing in the slab is older than the round of MMState that goes on, if one does: no need to tell of it
+/* SlabFresh -- nothing in the slab is older than the state dump that goes on, if any: the dump may leave it out
  * SGFLargeInit -- the segment is an object of its own */
 static inline void SlabFresh(Slab slab)
 {
-  /* Who sees the round also sees the kinds of events that were wanted when it began. */
+  /* A thread that sees the new number also sees which kinds of events were wanted when the dump began. */
   slab->told = __atomic_load_n(&MMStateRound, __ATOMIC_ACQUIRE);
 }
 
@@ -114,15 +179,15 @@ extern Bool SGFCacheIsOwn(SGFCache cache);
 extern SGFCache SGFCacheClaim(SGF sgf);
 extern void SGFCacheDisown(SGFCache cache);
 
-/* SGFCacheSlab -- a slab of the cache for `class` whose `free` is not NULL; NULL: no memory */
+/* SGFCacheSlab -- a slab of the cache for `class` that has a free block; NULL: no memory */
 extern Slab SGFCacheSlab(SGFCache cache, Index class);
 
-/* SGFCacheNotice -- look after a slab of the cache's to which a block came back while it had none, or to which the
- * last one came back */
+/* SGFCacheNotice -- put a slab back on its list, if a block came back to it and it had no free one; release it, if all
+ * of its blocks are free */
 extern void SGFCacheNotice(SGFCache cache, Slab slab);
 
-/* SGFCacheTidy -- take in what others freed, and give all slabs that nobody uses back to the arena */
-extern void SGFCacheTidy(SGFCache cache);
+/* SlabLeads -- is a decoded link of the slab's one to a block of it that was ever used, or the end? */
+extern Bool SlabLeads(Slab slab, Word link);
 
 /* SGFRemoteFree -- pass a block back to a slab of another cache */
 extern void SGFRemoteFree(Slab slab, void *block);
@@ -130,10 +195,10 @@ extern void SGFRemoteFree(Slab slab, void *block);
 /* SGFCachesFinish -- `sgf` is being destroyed: its caches are dead */
 extern void SGFCachesFinish(SGF sgf);
 
-/* SGFCacheStoreLock -- guards the caches that are in no use; for mmalloc.c */
+/* SGFCacheStoreLock -- guards the caches that are in no use; for mallocpool.c */
 extern LockStruct SGFCacheStoreLock;
 
-/* SGFCacheCheck -- AVERs what must be true of a cache that nobody else uses; TRUE */
+/* SGFCacheCheck -- does all hold that must always be true of a cache, which no other thread uses, and of its slabs? */
 extern Bool SGFCacheCheck(SGFCache cache);
 
 /* -- the fast paths, which SGFAlloc and the malloc interface share -- */
@@ -145,11 +210,15 @@ static inline void *SGFAllocFast(SGF sgf, Size size)
 
   if (LIKELY(size <= SGFDirectSIZE && __atomic_load_n(&cache->sgf, __ATOMIC_RELAXED) == sgf)) {
     Slab slab = cache->direct[(size + SGFUnitSIZE - 1) >> SGFUnitSHIFT];
-    void *block = slab->free;
-    if (LIKELY(block != NULL)) {
-      slab->free = *(void **)block;
-      ++slab->used;
-      return block;
+    Word *block = (Word *)slab->free, next;
+    if (LIKELY(SlabHasFree(slab))) {
+      next = SlabLink(block, *block);
+      if (LIKELY(SlabNear(next, (Word)block))) {
+        slab->free = next;
+        ++slab->used;
+        *block = 0;
+        return block;
+      }
     }
   }
   return NULL;
@@ -158,13 +227,22 @@ static inline void *SGFAllocFast(SGF sgf, Size size)
 /* SlabPut -- a block of one of the calling thread's slabs is free again */
 static inline void SlabPut(SGFCache cache, Slab slab, void *block)
 {
-  void *next = slab->free;
+  Word next = slab->free;
 
-  AVER_CRITICAL(slab->used > 0 && next != block);
-  *(void **)block = next;
-  slab->free = block;
-  if (UNLIKELY(--slab->used == 0 || next == NULL))
+  *(Word *)block = SlabLink(block, next);
+  slab->free = (Word)block;
+  if (UNLIKELY(--slab->used == 0 || (next & 1) != 0))
     SGFCacheNotice(cache, slab);
+}
+
+/* slabIsObject -- is `p`, in a slab's first grain, surely an object of it?  One multiplication shows whether the offset
+ * is a multiple of blockSize: the product with 2^32 / blockSize, modulo 2^32, is then smaller than that factor. */
+static inline Bool slabIsObject(Slab slab, const void *p)
+{
+  uint32_t offset = (uint32_t)((Word)p & (ArenaGrainSIZE - 1));
+
+  return offset * slab->inverse < slab->inverse && offset >> SGFUnitSHIFT < slab->limit &&
+         !SlabNear(SlabLink(p, *(const Word *)p), (Word)p);
 }
 
 /* SGFFreeFast -- FALSE: it is not this easy, nothing was done.  Any address may be given. */
@@ -173,7 +251,7 @@ static inline Bool SGFFreeFast(void *p)
   if (LIKELY(ChunkSlot(p) == ChunkSlotPLAIN)) {
     Slab slab = (Slab)SegEntry(p);
     SGFCache cache = SGFThreadCache;
-    if (LIKELY(__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == cache)) {
+    if (LIKELY(__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == cache && slabIsObject(slab, p))) {
       SlabPut(cache, slab, p);
       return TRUE;
     }

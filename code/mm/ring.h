@@ -46,6 +46,18 @@ static inline void RingRemove(Ring node)
   RingInit(node);
 }
 
+/* RingAppend -- the nodes of ring `other` are the last ones of `ring`, in their order, and `other` has none */
+static inline void RingAppend(Ring ring, Ring other)
+{
+  if (RingIsSingle(other))
+    return;
+  other->next->prev = ring->prev;
+  ring->prev->next = other->next;
+  other->prev->next = ring;
+  ring->prev = other->prev;
+  RingInit(other);
+}
+
 static inline Bool RingCheck(const RingStruct *ring) { return ring->next->prev == ring && ring->prev->next == ring; }
 
 #endif /* MM_RING_H */

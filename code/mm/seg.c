@@ -83,6 +83,7 @@ static Res segAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size
   Res res;
 
   AVER(size > 0);
+  AVER(WordIsPowerOf2(align));
   if (n > UINT32_MAX)
     return ResMEMORY;
   LockClaim(&arena->lock);
@@ -126,6 +127,7 @@ void SegFree(Seg seg)
   Count n = seg->grains;
 
   AVER(n > 0);
+  AVER(seg->back == 0 && pool != NULL);
   LockClaim(&arena->lock);
   EVENT_PPAW(SegFree, seg, pool, SegBase(seg), SegSize(seg));
   pool->segSize -= SegSize(seg);
@@ -147,6 +149,7 @@ static Res segResizeHuge(Seg *segIO, Arena arena, Count n)
   Pool pool = seg->pool;
   Res res;
 
+  AVER(ChunkIsHuge(chunk));
   RingRemove(&seg->poolRing);
   memcpy(saved, seg, sizeof saved);
   res = ArenaHugeResize(&chunk, arena, old, n);
@@ -194,6 +197,7 @@ Res SegResize(Seg *segIO, Size size)
   Res res;
 
   AVER(size > 0);
+  AVER(seg->grains > 0 && pool != NULL);
   if (n > UINT32_MAX)
     return ResMEMORY;
   if (n == seg->grains)
@@ -201,7 +205,7 @@ Res SegResize(Seg *segIO, Size size)
   if (huge && n < segHugeMIN)
     return ResFAIL; /* it should move to a plain chunk */
   LockClaim(&arena->lock);
-  if (n < seg->grains) /* which does not fail; what is given up is told before */
+  if (n < seg->grains) /* shrinking does not fail; the event comes before the memory is given up */
     EVENT_PPAW(SegFree, seg, pool, oldBase, oldSize);
   res = huge ? segResizeHuge(segIO, arena, n) : segResizePlain(seg, arena, n);
   if (res == ResOK) {
@@ -214,22 +218,29 @@ Res SegResize(Seg *segIO, Size size)
   return res;
 }
 
+/* segCheckEntry -- the entry of the `k`th grain of a segment, which is not its first */
+static Bool segCheckEntry(Seg seg, Seg entry, Index k)
+{
+  const Word *private = segPrivate(entry);
+  Index i;
+
+  for (i = 0; i < segPrivateSIZE / sizeof *private; ++i)
+    if (private[i] != 0)
+      return FALSE;
+  return entry->back == k && entry->pool == seg->pool && entry->grains == 0;
+}
+
 Bool SegCheck(Seg seg)
 {
   Chunk chunk = segChunk(seg);
   Index i = segIndex(chunk, seg), k;
 
-  AVER(seg->grains > 0 && seg->back == 0);
-  AVER(seg->pool != NULL && RingCheck(&seg->poolRing));
-  AVER(WordAlignDown(seg->base, ArenaGrainSIZE) == (Word)seg->base);
-  AVER(SegOfAddr(seg->base) == seg);
-  AVER(SegOfAddr((const char *)SegLimit(seg) - 1) == seg);
-  for (k = 1; !ChunkIsHuge(chunk) && k < seg->grains; ++k) {
-    Seg entry = segEntryAt(chunk, i + k);
-    Index b;
-    AVER(entry->back == k && entry->pool == seg->pool && entry->grains == 0);
-    for (b = 0; b < segPrivateSIZE; ++b)
-      AVER(((const char *)segPrivate(entry))[b] == 0);
-  }
+  if (seg->grains == 0 || seg->back != 0 || seg->pool == NULL || !RingCheck(&seg->poolRing) ||
+      WordAlignDown(seg->base, ArenaGrainSIZE) != (Word)seg->base || SegOfAddr(seg->base) != seg ||
+      SegOfAddr((const char *)SegLimit(seg) - 1) != seg)
+    return FALSE;
+  for (k = 1; !ChunkIsHuge(chunk) && k < seg->grains; ++k)
+    if (!segCheckEntry(seg, segEntryAt(chunk, i + k), k))
+      return FALSE;
   return TRUE;
 }

@@ -54,7 +54,7 @@ extern Seg SegOfAddr(const void *addr);
  * zeroReturn   the segment's memory is known to be zero; may be NULL
  * size         at least 1; rounded up to grains
  * align        of its base; a power of two
- * errors       ResMEMORY, ResLIMIT (the arena's commit limit)
+ * errors       ResMEMORY
  * cost         a lock and a scan of a small bit table; a system call for each MiB, and for each huge segment
  */
 extern Res SegAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align);
@@ -69,11 +69,11 @@ extern void SegFree(Seg seg);
 /* SegResize -- let a segment have `size` bytes, rounded up to grains, where that needs no copying
  *
  * segIO    a large segment may be moved, with its contents and the pool's part of its descriptor
- * errors   ResFAIL (there is something behind it), ResMEMORY, ResLIMIT: it stays as it was
+ * errors   ResFAIL (there is something behind it), ResMEMORY: it stays as it was
  */
 extern Res SegResize(Seg *segIO, Size size);
 
-/* SegCheck -- AVERs what must be true of it; takes no lock */
+/* SegCheck -- does all hold that must always be true?  The arena's lock is held, or no other thread uses the arena. */
 extern Bool SegCheck(Seg seg);
 
 #endif /* MM_SEG_H */

@@ -1,4 +1,4 @@
-/* eventchoice.c -- the choice of single event types, by name, before anything is recorded
+/* eventchoice.c -- eventrec -E: the list of event types to record, from names to a set of codes
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-#include "base/names.h"
+#include "base/aver.h"
+#include "log/typenames.h"
 
 enum {
-#define KIND(name, value, doc) chooseKind##name = value,
+#define KIND(name, value, doc) choiceKind##name = value,
 #include "eventdef.h"
 };
 #undef KIND
@@ -18,55 +19,44 @@ static const struct {
   const char *name;
   uint16_t code;
   uint8_t kind;
-} chooseTypes[] = {
-#define RELATION(name, code, always, kind, format) {#name, code, chooseKind##kind},
+} choiceTypes[] = {
+#define RELATION(name, code, always, kind, format) {#name, code, choiceKind##kind},
 #include "eventdef.h"
 };
 
-/* chooseNear -- the names that are most like a word, the best first */
-static void chooseNear(Text error, const char *word, Size length)
+/* choiceOne -- the type of this name */
+static Res choiceOne(uint8_t *codes, uint32_t *kinds, const char *word, Size length, Text error)
 {
-  unsigned distance, told = 0;
+  SuggestStruct near;
   Index i;
 
-  for (distance = 0; distance < NamesLengthMAX && told < NamesNearMAX; ++distance)
-    for (i = 0; i < ARRAY_LENGTH(chooseTypes) && told < NamesNearMAX; ++i)
-      if (NamesDistance(word, length, chooseTypes[i].name) == distance) {
-        TextString(error, told++ == 0 ? "; near it are " : ", ");
-        TextString(error, chooseTypes[i].name);
-      }
-}
-
-/* chooseOne -- the type of this name */
-static Res chooseOne(uint8_t *codes, uint32_t *kinds, const char *word, Size length, Text error)
-{
-  Index i;
-
-  for (i = 0; i < ARRAY_LENGTH(chooseTypes); ++i)
-    if (strlen(chooseTypes[i].name) == length && memcmp(chooseTypes[i].name, word, length) == 0) {
-      codes[chooseTypes[i].code / 8] |= (uint8_t)(1u << chooseTypes[i].code % 8);
-      *kinds |= (uint32_t)1 << chooseTypes[i].kind;
+  SuggestInit(&near, word, length);
+  for (i = 0; i < ARRAY_LENGTH(choiceTypes); ++i) {
+    const char *name = choiceTypes[i].name;
+    if (strlen(name) == length && memcmp(name, word, length) == 0) {
+      codes[choiceTypes[i].code / 8] |= (uint8_t)(1u << choiceTypes[i].code % 8);
+      *kinds |= (uint32_t)1 << choiceTypes[i].kind;
       return ResOK;
     }
-  TextString(error, "no event is called '");
-  TextBytes(error, word, length);
-  TextChar(error, '\'');
-  chooseNear(error, word, length);
+    SuggestOffer(&near, name, strlen(name));
+  }
+  TextFormat(error, "no event is called '%.*s'", (int)length, word);
+  SuggestTell(&near, error);
   return ResPARAM;
 }
 
-Res ChooseEvents(uint8_t *codes, uint32_t *kinds, const char *list, Text error)
+Res EventChoiceParse(uint8_t *codes, uint32_t *kinds, const char *list, Text error)
 {
   Res res = ResOK;
 
-  memset(codes, 0, ChooseSIZE);
+  memset(codes, 0, EventChoiceSIZE);
   *kinds = 0;
   while (res == ResOK && *list != '\0') {
     Size length;
     list += strspn(list, " ,");
     length = strcspn(list, " ,");
     if (length > 0)
-      res = chooseOne(codes, kinds, list, length, error);
+      res = choiceOne(codes, kinds, list, length, error);
     list += length;
   }
   if (res == ResOK && *kinds == 0) {
@@ -76,29 +66,26 @@ Res ChooseEvents(uint8_t *codes, uint32_t *kinds, const char *list, Text error)
   return res;
 }
 
-void ChooseSay(char *room, Size size, const uint8_t *codes)
+void EventChoiceSay(char *room, Size size, const uint8_t *codes)
 {
   static const char others[] = " and 65536 others";
   TextStruct text;
   Count left = 0;
   Index i;
 
+  AVER(size > sizeof others);
   TextInit(&text, room, size);
-  for (i = 0; i < ARRAY_LENGTH(chooseTypes); ++i) {
-    uint16_t code = chooseTypes[i].code;
+  for (i = 0; i < ARRAY_LENGTH(choiceTypes); ++i) {
+    uint16_t code = choiceTypes[i].code;
     if ((codes[code / 8] >> code % 8 & 1) == 0)
       continue;
-    if (left > 0 || TextLength(&text) + sizeof ", " + strlen(chooseTypes[i].name) + sizeof others > size) {
+    if (left > 0 || TextLength(&text) + sizeof ", " + strlen(choiceTypes[i].name) + sizeof others > size) {
       ++left;
       continue;
     }
-    TextString(&text, TextLength(&text) > 0 ? ", " : "");
-    TextString(&text, chooseTypes[i].name);
+    TextFormat(&text, "%s%s", TextLength(&text) > 0 ? ", " : "", choiceTypes[i].name);
   }
-  if (left > 0) {
-    TextString(&text, " and ");
-    TextDecimal(&text, left);
-    TextString(&text, left == 1 ? " other" : " others");
-  }
+  if (left > 0)
+    TextFormat(&text, " and %zu other%s", left, TextPlural(left));
   (void)TextTerminate(&text);
 }

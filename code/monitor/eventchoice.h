@@ -1,4 +1,6 @@
-/* eventchoice.h -- the choice of single event types, by name, before anything is recorded
+/* eventchoice.h -- eventrec -E: the list of event types to record, from names to a set of codes
+ *
+ * The set is handed to the programs, which emit no other types.  (The readers' -E is analyse/openlogs.h.)
  *
  * Design: design/collector.md .choose      Tests: test/collect/collect.t
  */
@@ -10,18 +12,19 @@
 #include "base/text.h"
 #include "base/types.h"
 
-enum { ChooseSIZE = 65536 / 8 }; /* bytes of a set of codes */
+enum { EventChoiceSIZE = 65536 / 8 }; /* bytes of a set of codes */
 
-/* ChooseEvents -- the types that `list` names, separated by commas
+/* EventChoiceParse -- parse a list of types, which are separated by commas
  *
- * codesReturn  ChooseSIZE bytes: a bit for each code
+ * codesReturn  EventChoiceSIZE bytes: a bit for each code
  * kindsReturn  their kinds: a bit for each
- * error        where there is no such type: which, and those whose names are like it
+ * error        told which name is unknown, and the names that are like it
  * returns      ResPARAM: a name is unknown, or there is none
  */
-extern Res ChooseEvents(uint8_t *codesReturn, uint32_t *kindsReturn, const char *list, Text error);
+extern Res EventChoiceParse(uint8_t *codesReturn, uint32_t *kindsReturn, const char *list, Text error);
 
-/* ChooseSay -- the names of a set of types, for people: as many as `size` bytes have room for, and how many others */
-extern void ChooseSay(char *room, Size size, const uint8_t *codes);
+/* EventChoiceSay -- write the names of a set of types for people: as many as `size` bytes have room for, and the number
+ * of the others */
+extern void EventChoiceSay(char *room, Size size, const uint8_t *codes);
 
 #endif /* MONITOR_EVENTCHOICE_H */

@@ -10,10 +10,8 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -25,33 +23,32 @@
 
 #include "base/aver.h"
 #include "base/settings.h"
+#include "log/logfile.h"
 #include "plinth/clock.h"
-#include "recover/regionplace.h"
+#include "recover/regionfile.h"
 
 enum { liveTriesMAX = 4, liveTablesMAX = 16, liveEnvironmentMAX = 1 << 20 };
 
 _Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
 
 /* A region's mapping in /proc/PID/maps. */
-typedef struct livePlaceStruct {
+typedef struct LiveRegionPlaceStruct {
   uint64_t from, to, offset; /* addresses in the process; and where in the file */
-  unsigned long major, minor;
   uint64_t inode;
   char path[2 * RegionPathMAX];
-} livePlaceStruct, *LivePlace;
+} LiveRegionPlaceStruct, *LiveRegionPlace;
 
-/* What a search carries along. */
-typedef struct liveSearchStruct {
+/* A search for a region. */
+typedef struct LiveRegionSearchStruct {
   LiveRegion live;
-  Index number;              /* so many regions of the process are to be passed over */
-  uint64_t passed[LiveRegionEMITTERS]; /* the inodes of those that were */
-  Count count;
-  Bool seen;                 /* something that was called as regions are */
-  uint32_t other;            /* and was one, of this process; 0 */
-  Bool others;               /* its region is of a user whom we do not believe */
+  const LiveRegionStruct *passed;  /* regions of the process that are open already, */
+  Count count;               /* so many: they are passed over */
+  Bool seen;                 /* a file with the name of a region was mapped */
+  uint32_t other;            /* the process whose region that was, if it was another one's; else 0 */
+  Bool others;               /* the region's file belongs to a user whom we do not trust */
   char *error;
   Size size;
-} liveSearchStruct, *LiveRegionSearch;
+} LiveRegionSearchStruct, *LiveRegionSearch;
 
 static Res __attribute__((format(printf, 2, 3))) liveSay(LiveRegionSearch search, const char *format, ...)
 {
@@ -66,32 +63,23 @@ static Res __attribute__((format(printf, 2, 3))) liveSay(LiveRegionSearch search
 /* liveIsPid -- is `pid` one of the numbers that the process has, in its own namespace or one around it? */
 static Bool liveIsPid(LiveRegion live, uint32_t pid)
 {
-  char path[64], line[512];
-  const char *numbers = NULL;
+  char path[64], line[512], *next, *end;
   Bool is = pid == live->pid;
   FILE *status;
 
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", live->pid);
   status = fopen(path, "re");
-  while (status != NULL && numbers == NULL && fgets(line, sizeof line, status) != NULL)
+  if (status == NULL)
+    return is;
+  while (fgets(line, sizeof line, status) != NULL)
     if (strncmp(line, "NSpid:", 6) == 0)
-      numbers = line + 6;
-  if (numbers != NULL) {
-    char *end;
-    is = FALSE;
-    for (;; numbers = end) {
-      unsigned long number = strtoul(numbers, &end, 10);
-      if (end == numbers)
-        break;
-      is |= number == pid;
-    }
-  }
-  if (status != NULL)
-    (void)fclose(status);
+      for (is = FALSE, next = line + 6; !is && strtoul(next, &end, 10) > 0; next = end)
+        is = strtoul(next, NULL, 10) == pid;
+  (void)fclose(status);
   return is;
 }
 
-/* liveText -- a sound copy of the newest header block; a writer may be replacing it */
+/* liveText -- copy and parse the newest header block, which a writer may be replacing meanwhile */
 static Res liveText(LiveRegion live)
 {
   RegionHeader region = live->region;
@@ -108,11 +96,8 @@ static Res liveText(LiveRegion live)
   }
   for (tries = 0; tries < liveTriesMAX && res != ResOK; ++tries) {
     uint32_t generation = __atomic_load_n(&region->text.generation, __ATOMIC_ACQUIRE);
-    live->length = __atomic_load_n(&region->text.length[generation & 1], __ATOMIC_RELAXED);
-    if (generation == 0 || live->length > RegionTextSIZE)
-      break;
-    memcpy(live->text, (char *)region + RegionTEXT + (generation & 1) * RegionTextSIZE, live->length);
-    res = HeaderRead(&live->header, &body, live->text, live->length);
+    live->length = generation != 0 ? RegionTextCopy(live->text, region, generation) : 0;
+    res = live->length > 0 ? HeaderRead(&live->header, &body, live->text, live->length) : ResFORMAT;
   }
   if (res == ResOK) {
     RegistryInit(registry, NULL, 0, live->header.widths);
@@ -130,8 +115,8 @@ static Res liveText(LiveRegion live)
   return res;
 }
 
-/* liveMap -- map the file `fd`, if it is the process's region, and take the descriptor.  The caller has checked the file's
- * owner (liveBelieved).  ResFORMAT: it is something else. */
+/* liveMap -- map the file `fd`, if it is the process's region, and take the descriptor.  The caller has checked the
+ * file's owner (liveBelieved).  ResFORMAT: it is something else. */
 static Res liveMap(LiveRegionSearch search, int fd, const char *path, Bool locked)
 {
   LiveRegion live = search->live;
@@ -163,9 +148,9 @@ static Res liveMap(LiveRegionSearch search, int fd, const char *path, Bool locke
   return ResFORMAT;
 }
 
-/* liveOwner -- who may own the region besides us: for root, the process's user, who can do no more by it than with files of
- * his own.  Users that our namespace does not know have one number, but there root may do no more with their files than
- * everybody. */
+/* liveOwner -- who may own the region besides us: for root, the process's user, who can do no more by it than with
+ * files of his own.  Users that our namespace does not know have one number, but there root may do no more with their
+ * files than everybody. */
 static uid_t liveOwner(LiveRegion live)
 {
   char path[32];
@@ -180,7 +165,7 @@ static Bool liveBelieved(LiveRegion live, const struct stat *status)
   return status->st_uid == geteuid() || status->st_uid == liveOwner(live);
 }
 
-/* liveBegins -- does the file begin as a region does? */
+/* liveBegins -- does the file begin with a region's magic bytes? */
 static Bool liveBegins(int fd)
 {
   char magic[BlockMagicSIZE];
@@ -189,12 +174,11 @@ static Bool liveBegins(int fd)
 }
 
 /* liveLook -- open a file that the process has mapped, if it is a regular file, has an owner whom we believe, and is a
- * region.  The process chooses what has such a name in its own mounts, so we look at the file before we open it, and read it
- * before we open it for writing.  -1 with errno, and the file's number in `status` if there is one. */
+ * region.  The process chooses what has such a name in its own mounts, so we look at the file before we open it, and
+ * read it before we open it for writing.  -1 with errno, and the file's number in `status` if there is one. */
 static int liveLook(LiveRegion live, const char *path, int flags, struct stat *status)
 {
-  int handle = open(path, O_PATH | O_CLOEXEC | flags), fd = -1, reason;
-  char again[32];
+  int handle = open(path, O_PATH | O_CLOEXEC | flags), fd = -1;
 
   status->st_ino = 0;
   if (handle < 0)
@@ -202,40 +186,36 @@ static int liveLook(LiveRegion live, const char *path, int flags, struct stat *s
   if (fstat(handle, status) != 0 || !S_ISREG(status->st_mode) || !liveBelieved(live, status)) {
     errno = EACCES;
   } else {
-    (void)snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
-    fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = FileAgain(handle, O_RDONLY | O_NONBLOCK);
     if (fd >= 0) {
       Bool region = liveBegins(fd);
       (void)close(fd);
-      fd = region ? open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+      fd = region ? FileAgain(handle, O_RDWR | O_NONBLOCK) : -1;
       errno = region ? errno : EINVAL;
     }
   }
-  reason = errno;
-  (void)close(handle);
-  errno = reason;
+  (void)FileCloseFailed(handle);
   return fd;
 }
 
-/* livePass -- is it a region that is to be passed over, or has been?  Then it is closed. */
-static Bool livePass(LiveRegionSearch search, uint64_t inode)
+/* livePass -- is the region open already?  Then unmap it again. */
+static Bool livePass(LiveRegionSearch search)
 {
+  LiveRegion live = search->live;
   Index i;
 
-  for (i = 0; i < search->count && search->passed[i] != inode; ++i)
-    ;
-  if (i == search->count && search->count == search->number)
-    return FALSE;
-  if (i == search->count)
-    search->passed[search->count++] = inode;
-  (void)munmap(search->live->region, search->live->size);
-  search->live->region = NULL;
-  return TRUE;
+  for (i = 0; i < search->count; ++i)
+    if (search->passed[i].inode == live->inode && search->passed[i].device == live->device) {
+      (void)munmap(live->region, live->size);
+      live->region = NULL;
+      return TRUE;
+    }
+  return FALSE;
 }
 
 /* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped, as it is where
  * links are followed (flags 0: map_files).  ResEND, with errno: it is not. */
-static Res liveTry(LiveRegionSearch search, LivePlace place, const char *path, int flags)
+static Res liveTry(LiveRegionSearch search, LiveRegionPlace place, const char *path, int flags)
 {
   struct stat status;
   int fd = liveLook(search->live, path, flags, &status);
@@ -254,7 +234,7 @@ static Res liveTry(LiveRegionSearch search, LivePlace place, const char *path, i
 }
 
 /* liveTake -- the region that a line of maps names */
-static Res liveTake(LiveRegionSearch search, LivePlace place)
+static Res liveTake(LiveRegionSearch search, LiveRegionPlace place)
 {
   LiveRegion live = search->live;
   char path[sizeof place->path + 64];
@@ -282,7 +262,7 @@ static Res liveTake(LiveRegionSearch search, LivePlace place)
 
 /* liveLine -- a line of maps, if it is where a region, or the control table in one, begins to be mapped.  A region is
  * mapped in as many pieces as it has blocks: so first a quick look at the offset. */
-static Bool liveLine(LivePlace place, char *line)
+static Bool liveLine(LiveRegionPlace place, char *line)
 {
   char permissions[8];
   char *at;
@@ -291,8 +271,8 @@ static Bool liveLine(LivePlace place, char *line)
   if (strstr(line, " 00000000 ") == NULL && strstr(line, " 00010000 ") == NULL)
     return FALSE;
   line[strcspn(line, "\n")] = '\0';
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %lx:%lx %" SCNu64 " %n", &place->from, &place->to,
-             permissions, &place->offset, &place->major, &place->minor, &place->inode, &path) < 7 ||
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &place->from, &place->to,
+             permissions, &place->offset, &place->inode, &path) < 5 ||
       path == 0 || strchr(permissions, 's') == NULL || strlen(line + path) >= sizeof place->path)
     return FALSE;
   (void)strcpy(place->path, line + path);
@@ -303,14 +283,14 @@ static Bool liveLine(LivePlace place, char *line)
   return RegionNamed(place->path);
 }
 
-/* liveFromMaps -- look through what the process has mapped */
+/* liveFromMaps -- look for a region among the files that the process has mapped */
 static Res liveFromMaps(LiveRegionSearch search, FILE *maps)
 {
   struct {
     uint64_t from, inode;
   } table[liveTablesMAX];
   uint64_t base = 0, inode = 0;
-  livePlaceStruct place;
+  LiveRegionPlaceStruct place;
   char *line = NULL;
   size_t room = 0;
   Count tables = 0;
@@ -327,7 +307,7 @@ static Res liveFromMaps(LiveRegionSearch search, FILE *maps)
       base = place.from;
       inode = place.inode;
       res = liveTake(search, &place);
-      if (res == ResOK && livePass(search, place.inode))
+      if (res == ResOK && livePass(search))
         res = ResEND;
     }
   free(line);
@@ -337,25 +317,24 @@ static Res liveFromMaps(LiveRegionSearch search, FILE *maps)
   return res;
 }
 
-/* liveNamed -- a file that is called as a region of the process is */
-static Res liveNamed(void *data, RegionPlace place)
+/* liveNamed -- try a file that has the name of a region of the process */
+static Res liveNamed(void *data, RegionFile place)
 {
   LiveRegionSearch search = data;
-  struct stat status;
   int fd;
 
   if (place->name.pid != search->live->pid || search->live->region != NULL)
     return ResOK;
-  fd = RegionPlaceOpen(&status, place, TRUE, liveOwner(search->live));
+  fd = RegionFileOpen(place, TRUE, liveOwner(search->live));
   if (fd >= 0 && liveMap(search, fd, place->file, TRUE) == ResOK)
-    (void)livePass(search, status.st_ino);
+    (void)livePass(search);
   return ResOK;
 }
 
-/* liveFromNames -- where maps may not be read: by the name that a region has where nothing is unusual */
+/* liveFromNames -- where maps may not be read, look for a region by the name that it usually has */
 static Res liveFromNames(LiveRegionSearch search)
 {
-  (void)RegionPlaceSearch(NULL, liveNamed, search);
+  (void)RegionFileSearch(NULL, liveNamed, search);
   /* Whether the table is mapped cannot be seen; a process that lets others control it has written there. */
   search->live->controlled = search->live->region != NULL;
   return search->live->region != NULL ? ResOK : ResEND;
@@ -387,21 +366,21 @@ static void liveWhyNot(LiveRegionSearch search, Bool readable)
     (void)liveSay(search, "process %" PRIu32 " is not recorded, and has not allowed control (PAWPRINT_CONTROL=1)", pid);
 }
 
-Res LiveRegionOpen(LiveRegion live, uint32_t pid, Index number, char *error, Size size)
+Res LiveRegionOpen(LiveRegion live, uint32_t pid, const LiveRegionStruct *passed, Count count, char *error, Size size)
 {
-  liveSearchStruct search = {.live = live, .number = number, .error = error, .size = size};
+  LiveRegionSearchStruct search = {.live = live, .passed = passed, .count = count, .error = error, .size = size};
   char path[32];
   FILE *maps;
   Res res;
 
-  AVER(size > 0 && number < LiveRegionEMITTERS);
+  AVER(size > 0 && count < LiveRegionEMITTERS);
   *error = '\0';
   memset(live, 0, sizeof *live);
   live->pid = pid;
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/maps", pid);
   maps = fopen(path, "re");
   res = maps != NULL ? liveFromMaps(&search, maps) : liveFromNames(&search);
-  if (number > 0 && (res == ResEND || res == ResFORMAT) && search.error[0] == '\0')
+  if (count > 0 && (res == ResEND || res == ResFORMAT) && search.error[0] == '\0')
     res = ResEND;
   else if (res == ResEND || res == ResFORMAT)
     liveWhyNot(&search, maps != NULL && !ferror(maps));
@@ -415,7 +394,8 @@ Res LiveRegionOpen(LiveRegion live, uint32_t pid, Index number, char *error, Siz
     else if (res != ResOK)
       (void)liveSay(&search, "no memory");
   }
-  return res == ResOK || (res == ResEND && number > 0) ? res : ResFAIL;
+  AVER(res != ResOK || LiveRegionCheck(live));
+  return res == ResOK || (res == ResEND && count > 0) ? res : ResFAIL;
 }
 
 void LiveRegionClose(LiveRegion live)
@@ -429,64 +409,44 @@ void LiveRegionClose(LiveRegion live)
 
 Bool LiveRegionCheck(LiveRegion live)
 {
-  AVER(live->region != NULL && live->text != NULL);
-  AVER(live->slots <= RegionSlotsMAX && live->size >= RegionSize(live->slots));
-  AVER(live->header.identity == live->region->identity);
-  AVER(live->length <= RegionTextSIZE);
-  return TRUE;
+  return live->region != NULL && live->text != NULL && live->slots <= RegionSlotsMAX &&
+         live->size >= RegionSize(live->slots) && live->length <= RegionTextSIZE &&
+         live->header.widths.word == sizeof(Word);
 }
 
 /* ---- Control ---- */
 
 static Word *liveTable(LiveRegion live)
 {
+  AVER(live->region != NULL);
   return (Word *)(void *)((char *)live->region + RegionCONTROL);
 }
 
-static Word liveWord(LiveRegion live)
+uint32_t LiveRegionKinds(LiveRegion live, Bool buffered)
 {
-  return __atomic_load_n(&liveTable(live)[0], __ATOMIC_SEQ_CST);
+  uint32_t kinds = (uint32_t)__atomic_load_n(&liveTable(live)[0], __ATOMIC_SEQ_CST);
+
+  return buffered ? kinds >> RegionControlBUFFER : kinds & ((1u << RegionControlBUFFER) - 1);
 }
 
-uint32_t LiveRegionSent(LiveRegion live)
+void LiveRegionChoose(LiveRegion live, Bool buffered, uint32_t kinds)
 {
-  return (uint32_t)liveWord(live) & ((1u << RegionControlBUFFER) - 1);
-}
-
-uint32_t LiveRegionBuffered(LiveRegion live)
-{
-  return (uint32_t)liveWord(live) >> RegionControlBUFFER;
-}
-
-/* liveChange -- these bits on, those off, in one step */
-static void liveChange(LiveRegion live, Word on, Word off)
-{
-  Word *table = liveTable(live), old = liveWord(live);
-
-  while (!__atomic_compare_exchange_n(&table[0], &old, (old | on) & ~off, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-    ;
-}
-
-void LiveRegionSend(LiveRegion live, uint32_t kinds)
-{
-  uint32_t old = LiveRegionSent(live), on = kinds & ~old, off = old & ~kinds;
+  uint32_t was = LiveRegionKinds(live, buffered);
+  unsigned shift = buffered ? RegionControlBUFFER : 0;
+  Word *table = liveTable(live), old = __atomic_load_n(&table[0], __ATOMIC_SEQ_CST);
+  Word on = (Word)(kinds & ~was) << shift, off = (Word)(was & ~kinds) << shift;
   uint64_t now = EventClockMonotonic();
 
-  /* Before, so that the state is what comes first; and behind, because threads to which other kinds matter may have told
-   * one meanwhile. */
-  if (on != 0)
+  /* Asked for before the change, so that the state dump comes first; and again behind it, because threads for which
+   * other kinds matter may have done one meanwhile. */
+  if (on != 0 && !buffered)
     RegionAsk(live->region, RegionAskSTATE);
-  liveChange(live, on, off);
-  RegionOffSay(liveTable(live), off, now);
-  if (on != 0)
+  while (!__atomic_compare_exchange_n(&table[0], &old, (old | on) & ~off, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    ;
+  if (!buffered)
+    RegionOffSay(table, (uint32_t)off, now);
+  if (on != 0 && !buffered)
     RegionAsk(live->region, RegionAskSTATE);
-}
-
-void LiveRegionBuffer(LiveRegion live, uint32_t kinds)
-{
-  uint32_t old = LiveRegionBuffered(live);
-
-  liveChange(live, (Word)(kinds & ~old) << RegionControlBUFFER, (Word)(old & ~kinds) << RegionControlBUFFER);
 }
 
 /* liveCollector -- read from the environment of a live process where its collector is: "NAME:TOKEN", in `room`; NULL if
@@ -496,17 +456,11 @@ static const char *liveCollector(LiveRegion live, char *room, Size roomSize, cha
   static const char name[] = RegionVARIABLE "=";
   const char *at = bytes;
   char path[32];
-  ssize_t length;
-  int fd;
+  Size length;
 
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/environ", live->pid);
-  fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return NULL;
-  length = read(fd, bytes, size - 1);
-  (void)close(fd);
-  bytes[length > 0 ? length : 0] = '\0';
-  for (; length > 0 && at < bytes + length; at += strlen(at) + 1)
+  length = FileText(path, bytes, size);
+  for (; at < bytes + length; at += strlen(at) + 1)
     if (strncmp(at, name, sizeof name - 1) == 0)
       return SettingsGet(at + sizeof name - 1, "collector", room, roomSize);
   return NULL;
@@ -541,10 +495,11 @@ Bool LiveRegionWait(LiveRegion live, uint32_t what, unsigned ms)
   struct timespec moment = {0, 1000000};
   unsigned waited;
 
+  AVER(what != 0);
   for (waited = 0; ((now = __atomic_load_n(attention, __ATOMIC_SEQ_CST)) & what) != 0; ++waited) {
     if (waited == ms)
       return FALSE;
-    /* Who answers may wake us; a millisecond is the longest that we would miss it. */
+    /* The process or collector that answers may wake us; if we miss that, we look again after a millisecond. */
     (void)syscall(SYS_futex, attention, FUTEX_WAIT, now, &moment, NULL, 0);
   }
   return TRUE;

@@ -1,12 +1,16 @@
 /* liveregion.h -- finds the region of a process that runs, and maps it from outside
  *
- * Whoever may look at a process finds its region among the files that it has mapped, opens it as the process itself
- * sees it (so in containers and chroots, too), and shares it from then on.  Nothing is written to by finding it.
+ * The region is found among the files that the process has mapped, and is opened by the path that the process itself
+ * uses, so that this works in containers and chroots, too.  Then it is shared memory of both.  Nothing is written while
+ * it is looked for.
  *
- * Always true of an open one (LiveRegionCheck): the region is sound, belongs to the caller's user, or, for root, to that of the
- * process, and says that it is the process's; its newest header block was sound.
+ * True when one is opened: the region is sound, belongs to the caller's user, or, for root, to that of the process, and
+ * says that it is the process's.  Later the process may have written anything there.
  *
- * The process may cut its file short at any time, which kills whoever reads there with SIGBUS; tools catch that.
+ * Always true of an open one (LiveRegionCheck), without looking into the region: it is mapped, with room for its slots;
+ * `text` is a copy of its newest header block, which was sound.
+ *
+ * The process may truncate its file at any time; reading there raises SIGBUS then, which tools catch.
  *
  * Design: design/collector.md .control      Tests: test/end/eventctl.t
  */
@@ -25,56 +29,57 @@ enum { LiveRegionEMITTERS = 64 }; /* of one process, at most */
 
 typedef struct LiveRegionStruct {
   uint32_t pid;          /* as the caller sees it */
-  Size size;             /* of the mapping, */
-  RegionHeader region;   /* which begins here */
+  Size size;             /* bytes that are mapped */
+  RegionHeader region;   /* where */
   dev_t device;          /* of the region's file */
   ino_t inode;
-  Count slots;           /* of it, when it was opened: it may say anything later */
+  Count slots;           /* as the region said when it was opened; it may say anything later */
   Bool controlled;       /* the process has mapped the region's control table */
-  char *text;            /* its newest header block, a copy, */
-  Size length;           /* of so many bytes; */
-  HeaderStruct header;   /* and what that says */
-  Count types;           /* of events, in its registry, */
-  RegistryNameStruct registry; /* which has this name */
+  char *text;            /* a copy of the newest header block */
+  Size length;           /* its bytes */
+  HeaderStruct header;   /* the same, parsed */
+  Count types;           /* types of events in its registry */
+  RegistryNameStruct registry; /* the name of the registry */
   char kind[EventKindMAX][16]; /* names of the kinds, "" where a number has none */
 } LiveRegionStruct, *LiveRegion;
 
-/* LiveRegionOpen -- find and map a region of process `pid`: of its emitters, that with this number, from 0
+/* LiveRegionOpen -- find and map a region of process `pid`
  *
+ * passed   `count` regions of it that are open already: each of its emitters has one
  * error    room of `size` bytes for a message that names the process when it fails
- * returns  ResFAIL: no such process, not ours, not recorded, or not to be had; ResEND: it has no more, and nothing is
- *          said; ResMEMORY
+ * returns  ResFAIL: no such process, not ours, not recorded, or not to be had; ResEND: it has no more than those, and
+ *          nothing is said; ResMEMORY
  * cost     reads /proc/PID/maps once; no walk over the region
  */
-extern Res LiveRegionOpen(LiveRegion live, uint32_t pid, Index number, char *error, Size size);
+extern Res LiveRegionOpen(LiveRegion live, uint32_t pid, const LiveRegionStruct *passed, Count count, char *error,
+                          Size size);
 
-/* LiveRegionClose -- give it back; also after a failed LiveRegionOpen */
+/* LiveRegionClose -- unmap it, and free the copy; also after a failed LiveRegionOpen */
 extern void LiveRegionClose(LiveRegion live);
 
 extern Bool LiveRegionCheck(LiveRegion live);
 
 /* ---- Control: changing what the process records, and asking things of it, through its region ----
  *
- * The control table is the process's own: its annotations read it with each event, so a change costs them nothing and
- * holds from the next event on.  What is asked is done by the process at its next event, or by its collector.  Several at
- * a time may do this: bits are changed one by one, atomically.  These use `region` and `pid` alone. */
+ * The annotations of the process read its control table with each event, so a change costs them nothing and holds from
+ * the next event on.  The process does what it is asked at its next event, or its collector does it.  Several callers
+ * may do this at a time, because the bits of a call are changed in one atomic step.  These use `region` and `pid`
+ * alone. */
 
-/* LiveRegionSent, LiveRegionBuffered -- the kinds that are sent, and those that the flight recorder keeps when they are not */
-extern uint32_t LiveRegionSent(LiveRegion live);
-extern uint32_t LiveRegionBuffered(LiveRegion live);
+/* LiveRegionKinds -- the kinds that are sent; or those that the flight recorder keeps while they are not (`buffered`)
+ */
+extern uint32_t LiveRegionKinds(LiveRegion live, Bool buffered);
 
-/* LiveRegionSend -- have these kinds sent, and no others.  Where one is switched on the process first tells what already
- * is. */
-extern void LiveRegionSend(LiveRegion live, uint32_t kinds);
+/* LiveRegionChoose -- have these kinds sent (or kept by the flight recorder while they are not sent), and no others.
+ * Where a kind is switched on to be sent, the process first emits a state dump. */
+extern void LiveRegionChoose(LiveRegion live, Bool buffered, uint32_t kinds);
 
-/* LiveRegionBuffer -- have the flight recorder keep these kinds while they are not sent, and no others */
-extern void LiveRegionBuffer(LiveRegion live, uint32_t kinds);
-
-/* LiveRegionWake -- call the process's collector, which looks no more often than every tenth of a second if nobody does;
- * without an answer, and without a word if it cannot be reached */
+/* LiveRegionWake -- wake the process's collector, which else looks ten times a second.  There is no answer, and no
+ * error if it cannot be reached. */
 extern void LiveRegionWake(LiveRegion live);
 
-/* LiveRegionWait -- until everything in `what` that was asked for is done, `ms` milliseconds at most; FALSE: it is not */
+/* LiveRegionWait -- wait until all requests in `what`, a mask of RegionAsk..., are done, `ms` milliseconds at most;
+ * FALSE: they are not */
 extern Bool LiveRegionWait(LiveRegion live, uint32_t what, unsigned ms);
 
 #endif /* MONITOR_LIVEREGION_H */

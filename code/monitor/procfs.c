@@ -5,9 +5,8 @@
 #include "monitor/procfs.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -39,24 +38,24 @@ _Static_assert(sizeof(procInfoStruct) == 64, "as the system has it");
 
 Bool ProcCheck(Proc proc)
 {
-  return proc->root >= 0 && proc->kept <= proc->keepMAX && proc->tick > 0 && WordIsPowerOf2(proc->page);
+  return proc->root >= 0 && proc->kept <= proc->keepMAX && proc->held <= proc->heldMAX && proc->tick > 0 &&
+         WordIsPowerOf2(proc->page);
 }
 
 Res ProcInit(Proc proc, const char *root, Count keepMAX)
 {
   long hertz = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE), files = sysconf(_SC_OPEN_MAX);
 
-  proc->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (proc->root < 0)
-    return ResIO;
-  proc->kept = proc->held = 0;
-  proc->heldMAX = files > 0 && files / procHeldSHARE < procHeldMAX ? (Count)files / procHeldSHARE : procHeldMAX;
-  proc->real = strcmp(root, "/proc") == 0;
-  proc->keepMAX = keepMAX;
-  proc->tick = hertz > 0 ? 1000000u / (uint64_t)hertz : 10000;
-  proc->page = page > 0 ? (uint64_t)page : 4096;
-  AVER(ProcCheck(proc));
-  return ResOK;
+  *proc = (ProcStruct){
+    .root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+    .keepMAX = keepMAX,
+    .heldMAX = files > 0 && files / procHeldSHARE < procHeldMAX ? (Count)files / procHeldSHARE : procHeldMAX,
+    .real = strcmp(root, "/proc") == 0,
+    .tick = hertz > 0 ? 1000000u / (uint64_t)hertz : 10000,
+    .page = page > 0 ? (uint64_t)page : 4096,
+  };
+  AVER(proc->root < 0 || ProcCheck(proc));
+  return proc->root < 0 ? ResIO : ResOK;
 }
 
 void ProcFinish(Proc proc)
@@ -68,19 +67,19 @@ void ProcFinish(Proc proc)
 
 Size ProcRead(Proc proc, int *fd, const char *path, char *room, Size size)
 {
-  int mine = *fd >= 0 ? *fd : openat(proc->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  Bool kept = fd != NULL && *fd >= 0;
+  int mine = kept ? *fd : openat(proc->root, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   ssize_t length;
 
+  AVER(size > 0 && proc->root >= 0);
   if (mine < 0)
     return 0;
   length = pread(mine, room, size, 0);
-  if (*fd < 0) {
-    if (length > 0 && proc->kept < proc->keepMAX) {
-      *fd = mine;
-      ++proc->kept;
-    } else {
-      (void)close(mine);
-    }
+  if (!kept && fd != NULL && length > 0 && proc->kept < proc->keepMAX) {
+    *fd = mine;
+    ++proc->kept;
+  } else if (!kept) {
+    (void)close(mine);
   }
   return length > 0 ? (Size)length : 0;
 }
@@ -93,24 +92,31 @@ int ProcHold(Proc proc, uint32_t pid)
   return held;
 }
 
+/* procInfo -- what the system tells of a process by its descriptor; FALSE: it does not tell what is wanted */
+static Bool procInfo(procInfoStruct *info, int held, uint64_t wanted)
+{
+  *info = (procInfoStruct){.mask = wanted};
+  return held >= 0 && ioctl(held, procINFO, info) == 0 && (info->mask & wanted) != 0;
+}
+
 Bool ProcStatus(int *statusReturn, int held)
 {
-  procInfoStruct info = {.mask = procInfoEXIT};
+  procInfoStruct info;
+  Bool known = procInfo(&info, held, procInfoEXIT);
 
-  if (held < 0 || ioctl(held, procINFO, &info) != 0 || (info.mask & procInfoEXIT) == 0)
-    return FALSE;
-  *statusReturn = info.status;
-  return TRUE;
+  if (known)
+    *statusReturn = info.status;
+  return known;
 }
 
 Bool ProcParent(uint32_t *parentReturn, int held)
 {
-  procInfoStruct info = {.mask = procInfoPID};
+  procInfoStruct info;
+  Bool known = procInfo(&info, held, procInfoPID);
 
-  if (held < 0 || ioctl(held, procINFO, &info) != 0 || (info.mask & procInfoPID) == 0)
-    return FALSE;
-  *parentReturn = info.parent;
-  return TRUE;
+  if (known)
+    *parentReturn = info.parent;
+  return known;
 }
 
 void ProcRelease(Proc proc, int held)
@@ -138,12 +144,9 @@ const char *ProcPath(char room[ProcPathSIZE], uint32_t pid, uint32_t tid, const 
 
   TextInit(&text, room, ProcPathSIZE);
   TextDecimal(&text, pid);
-  if (tid != 0) {
-    TextString(&text, "/task/");
-    TextDecimal(&text, tid);
-  }
-  TextChar(&text, '/');
-  TextString(&text, file);
+  if (tid != 0)
+    TextFormat(&text, "/task/%u", tid);
+  TextFormat(&text, "/%s", file);
   AVER(!text.overflow);
   return TextTerminate(&text);
 }
@@ -160,6 +163,7 @@ Bool ProcProgram(char *room, Size size, int root, pid_t pid)
   char path[ProcPathSIZE];
   ssize_t length = readlinkat(root, procAt(path, root, pid, "exe"), room, size - 1);
 
+  AVER(size > 0 && length < (ssize_t)size);
   room[length > 0 ? length : 0] = '\0';
   return length > 0;
 }
@@ -202,80 +206,78 @@ static Bool procDigits(uint64_t *nReturn, const char **next, const char *limit)
   return *next > begin;
 }
 
-/* procField -- the next of numbers with blanks between them; one that is less than 0 is taken for 0 */
-static Bool procField(uint64_t *nReturn, const char **next, const char *limit)
+/* procFields -- numbers with blanks between them, `most` at most; one that is less than 0 is taken for 0.  Returns how
+ * many there are; the others are 0. */
+static unsigned procFields(uint64_t *fieldsReturn, unsigned most, const char *next, const char *limit)
 {
   Bool negative;
+  unsigned i;
 
-  while (*next < limit && **next == ' ')
-    ++*next;
-  negative = *next < limit && **next == '-';
-  if (negative)
-    ++*next;
-  if (!procDigits(nReturn, next, limit))
-    return FALSE;
-  if (negative)
-    *nReturn = 0;
-  return TRUE;
-}
-
-static int procCompare(const void *a, const void *b)
-{
-  const uint32_t *x = a, *y = b;
-
-  return *x < *y ? -1 : *x > *y;
-}
-
-static Bool procAppend(uint32_t **numbers, Count *capacity, Count *count, uint32_t number)
-{
-  if (!Grow(numbers, capacity, *count, sizeof **numbers))
-    return FALSE;
-  (*numbers)[(*count)++] = number;
-  return TRUE;
-}
-
-/* procEntries -- take the numbers among `size` bytes of folder entries */
-static Res procEntries(uint32_t **numbers, Count *capacity, Count *count, Bool *sorted, const char *entries, Size size)
-{
-  Size at, length;
-
-  for (at = 0; at < size; at += length) {
-    const struct dirent64 *entry = (const void *)(entries + at);
-    const char *next = entry->d_name;
-    uint64_t n;
-
-    length = entry->d_reclen;
-    if (!procDigits(&n, &next, next + strlen(next)) || *next != '\0' || n == 0 || n >= procNumberMAX)
-      continue;
-    if (*count > 0 && (*numbers)[*count - 1] >= n)
-      *sorted = FALSE;
-    if (!procAppend(numbers, capacity, count, (uint32_t)n))
-      return ResMEMORY;
+  memset(fieldsReturn, 0, most * sizeof *fieldsReturn);
+  for (i = 0; i < most; ++i) {
+    while (next < limit && *next == ' ')
+      ++next;
+    negative = next < limit && *next == '-';
+    next += negative;
+    if (!procDigits(&fieldsReturn[i], &next, limit))
+      break;
+    if (negative)
+      fieldsReturn[i] = 0;
   }
+  return i;
+}
+
+/* procNumber -- a name that is a number of a process or thread; 0: it is none */
+static uint32_t procNumber(const char *name)
+{
+  const char *next = name;
+  uint64_t n;
+
+  return procDigits(&n, &next, name + strlen(name)) && *next == '\0' && n < procNumberMAX ? (uint32_t)n : 0;
+}
+
+/* procInsert -- a number, at its place among those that are there, unless it is there.  The system lists them rising.
+ */
+static Res procInsert(uint32_t **numbers, Count *capacity, Count *count, uint32_t number)
+{
+  Index i = *count;
+
+  while (i > 0 && (*numbers)[i - 1] >= number)
+    --i;
+  if (i < *count && (*numbers)[i] == number)
+    return ResOK;
+  if (!Grow(numbers, capacity, *count, sizeof **numbers))
+    return ResMEMORY;
+  memmove(*numbers + i + 1, *numbers + i, ((*count)++ - i) * sizeof **numbers);
+  (*numbers)[i] = number;
   return ResOK;
 }
 
 Res ProcNumbers(uint32_t **numbers, Count *capacity, Count *countReturn, Proc proc, const char *path)
 {
-  uint64_t room[ProcReadMAX / sizeof(uint64_t) * 4];
   int fd = openat(proc->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  Bool sorted = TRUE;
+  DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+  const struct dirent *entry = NULL;
   Count count = 0;
   Res res = ResOK;
-  long size = 0;
 
-  if (fd < 0)
-    return ResIO;
-  /* Without opendir, which allocates. */
-  while (res == ResOK && (size = syscall(SYS_getdents64, fd, room, sizeof room)) > 0)
-    res = procEntries(numbers, capacity, &count, &sorted, (char *)room, (Size)size);
-  (void)close(fd);
-  if (res != ResOK || size < 0)
-    return res != ResOK ? res : ResIO;
-  if (!sorted)
-    qsort(*numbers, count, sizeof **numbers, procCompare);
-  *countReturn = count;
-  return ResOK;
+  if (folder == NULL) {
+    if (fd >= 0)
+      (void)close(fd);
+    return fd >= 0 ? ResMEMORY : ResIO;
+  }
+  for (errno = 0; res == ResOK && (entry = readdir(folder)) != NULL; errno = 0) {
+    uint32_t number = procNumber(entry->d_name);
+    if (number != 0)
+      res = procInsert(numbers, capacity, &count, number);
+  }
+  if (entry == NULL && errno != 0)
+    res = ResIO;
+  (void)closedir(folder);
+  AVER(count <= *capacity);
+  if (res == ResOK)
+    *countReturn = count;
+  return res;
 }
 
 /* What is wanted of the numbers behind a stat's state, which is field 3 of proc(5). */
@@ -283,18 +285,6 @@ enum {
   procPARENT = 4, procMINOR = 10, procMAJOR = 12, procUSER = 14, procSYSTEM = 15, procTHREADS = 20, procSTART = 22,
   procVIRTUAL = 23, procRESIDENT = 24, procSTACK = 28, procDISK = 42, procEXIT = 52, procFIELDS
 };
-
-/* procFields -- the numbers, by their number; those that are not there are 0.  FALSE: too few. */
-static Bool procFields(uint64_t fields[procFIELDS], const char *next, const char *limit)
-{
-  unsigned i;
-
-  memset(fields, 0, procFIELDS * sizeof fields[0]);
-  for (i = procPARENT; i < procFIELDS; ++i)
-    if (!procField(&fields[i], &next, limit))
-      break;
-  return i > procSTACK;
-}
 
 Bool ProcStatParse(ProcStat stat, Proc proc, const char *text, Size size)
 {
@@ -304,7 +294,8 @@ Bool ProcStatParse(ProcStat stat, Proc proc, const char *text, Size size)
 
   /* Only the last parenthesis is surely not the name's. */
   if (!procDigits(&pid, &next, limit) || close == NULL || limit - next < 2 || next[0] != ' ' || next[1] != '(' ||
-      limit - close < 4 || close < next + 2 || close[1] != ' ' || !procFields(fields, close + 3, limit))
+      limit - close < 4 || close < next + 2 || close[1] != ' ' ||
+      procFields(fields + procPARENT, procFIELDS - procPARENT, close + 3, limit) <= procSTACK - procPARENT)
     return FALSE;
   next += 2;
   length = (Size)(close - next) < ProcNameSIZE ? (Size)(close - next) : ProcNameSIZE - 1;
@@ -330,10 +321,7 @@ Bool ProcStatParse(ProcStat stat, Proc proc, const char *text, Size size)
 
 Bool ProcSchedParse(uint64_t numbers[3], const char *text, Size size)
 {
-  const char *next = text, *limit = text + size;
-
-  return procField(&numbers[0], &next, limit) && procField(&numbers[1], &next, limit) &&
-         procField(&numbers[2], &next, limit);
+  return procFields(numbers, 3, text, text + size) == 3;
 }
 
 /* procProcessors -- lines that begin with "cpu" and a digit */
@@ -352,16 +340,9 @@ static uint32_t procProcessors(const char *text, Size size)
 Bool ProcMachineParse(ProcMachine machine, Proc proc, const char *text, Size size)
 {
   enum { USER, NICE, SYSTEM, IDLE, DISK, HARD, SOFT, STOLEN, FIELDS };
-  const char *next = text + 4, *limit = text + size;
-  uint64_t fields[FIELDS] = {0};
-  unsigned i;
+  uint64_t fields[FIELDS];
 
-  if (size < 5 || memcmp(text, "cpu ", 4) != 0)
-    return FALSE;
-  for (i = 0; i < FIELDS; ++i)
-    if (!procField(&fields[i], &next, limit))
-      break;
-  if (i <= IDLE)
+  if (size < 5 || memcmp(text, "cpu ", 4) != 0 || procFields(fields, FIELDS, text + 4, text + size) <= IDLE)
     return FALSE;
   *machine = (ProcMachineStruct){
     .user = (fields[USER] + fields[NICE]) * proc->tick,
@@ -378,8 +359,8 @@ uint32_t ProcNewest(Proc proc, int *fd)
 {
   char text[128];
   Size size = ProcRead(proc, fd, "loadavg", text, sizeof text);
-  const char *next = memrchr(text, ' ', size), *limit = text + size;
+  const char *next = memrchr(text, ' ', size);
   uint64_t n;
 
-  return next != NULL && procField(&n, &next, limit) && n < procNumberMAX ? (uint32_t)n : 0;
+  return next != NULL && procFields(&n, 1, next, text + size) == 1 && n < procNumberMAX ? (uint32_t)n : 0;
 }

@@ -1,11 +1,10 @@
-/* sample.c -- what the system says of the family's threads, told at intervals
+/* sample.c -- samples of the family's threads
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "monitor/sample.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/aver.h"
@@ -15,8 +14,8 @@
 enum {
   sampleRoomSIZE = 64 << 10,
   sampleMILLION = 1000000,
-  threadReadSIZE = 1024,
-  threadQUIET = 10 /* readings after which a thread that has not run is looked at: others may have renamed it */
+  sampleReadSIZE = 1024,
+  sampleQUIET = 10 /* readings after which a thread that has not run is looked at: others may have renamed it */
 };
 
 /* ---- One thread ---- */
@@ -24,9 +23,9 @@ enum {
 /* What was read of a thread.  Times in us. */
 typedef struct SampleReadingStruct {
   uint64_t running, waiting; /* SampleUNKNOWN where the system does not measure them */
-  uint64_t slices;           /* how often it ran: as long as that is the same, it has done nothing */
+  uint64_t slices;           /* how often it was scheduled: as long as that is the same, it has done nothing */
   uint64_t user, system, disk, minor, major;
-  uint64_t state;            /* a letter; all are of one width, so that there is nothing between them */
+  uint64_t state;            /* a letter; as wide as the others, so that the struct has no padding (memcmp) */
 } SampleReadingStruct, *SampleReading;
 
 #define SampleUNKNOWN UINT64_MAX
@@ -34,46 +33,45 @@ typedef struct SampleReadingStruct {
 typedef struct SampleThreadStruct {
   uint32_t pid, tid;
   int sched, stat;           /* descriptors, for ProcRead */
-  uint64_t start;            /* as its stat has it: another one under its number has another */
+  uint64_t start;            /* as in its stat: another thread that gets the same number has another start */
   uint64_t birth;            /* when it started, us on the monotonic clock; negative where that clock is younger */
   uint64_t time;             /* of the reading, the same */
-  uint64_t blocked;          /* as told last: it never falls */
-  Bool told;                 /* the reading is in the log, */
-  uint64_t toldTime;         /* as it was then */
-  unsigned quiet;            /* readings since its stat was looked at, */
-  unsigned asleep;           /* and since it was seen to have run */
+  uint64_t blocked;          /* in the last sample: it never falls */
+  Bool told;                 /* a sample with this reading was emitted */
+  uint64_t toldTime;         /* `time` of the last sample */
+  unsigned quiet;            /* readings since its stat was read */
+  unsigned asleep;           /* readings since it was seen to have run */
   SampleReadingStruct reading;
   char name[ProcNameSIZE];
 } SampleThreadStruct, *SampleThread;
 
-/* What holds for all threads. */
-typedef struct SampleContextStruct {
+struct SampleStruct {
   SelfEvents self;
   Proc proc;
+  Tree tree;
+  uint64_t interval;         /* ns; 0: no samples */
+  uint64_t treeDue, due;     /* ns on the monotonic clock */
   uint64_t now;              /* us on the monotonic clock, of this round */
   uint64_t uptime;           /* us since the machine's start, the same moment; threads' births count from there */
+  unsigned round;
   Bool delays;               /* the system measures waiting for disks */
-} SampleContextStruct, *SampleContext;
+  Count threads;             /* in all */
+  int machine;               /* descriptor, for ProcRead */
+  uint32_t *tid;             /* of one process, as its folder has them */
+  Count tidCapacity;
+  char room[sampleRoomSIZE];
+};
 
-/* threadInit -- a thread of which nothing has been read yet */
-static void threadInit(SampleThread thread, uint32_t pid, uint32_t tid)
-{
-  memset(thread, 0, sizeof *thread);
-  thread->pid = pid;
-  thread->tid = tid;
-  thread->sched = thread->stat = -1;
-}
-
-/* threadWord -- a number as an event has it; all bits set means unknown, so a large one stays below */
-static Word threadWord(uint64_t n)
+/* sampleThreadWord -- a number as an event has it; all bits set means unknown, so a large one stays below */
+static Word sampleThreadWord(uint64_t n)
 {
   if (n == SampleUNKNOWN)
     return (Word)-1;
   return (Word)n - ((Word)n == (Word)-1);
 }
 
-/* threadBlocked -- us that it neither ran nor could have, up to the last reading */
-static uint64_t threadBlocked(SampleThread thread)
+/* sampleThreadBlocked -- us that it neither ran nor could have, up to the last reading */
+static uint64_t sampleThreadBlocked(SampleThread thread)
 {
   SampleReading reading = &thread->reading;
   uint64_t age = thread->time - thread->birth, busy;
@@ -87,24 +85,25 @@ static uint64_t threadBlocked(SampleThread thread)
   return thread->blocked;
 }
 
-static void threadTell(SampleThread thread, SampleContext context, char letter)
+static void sampleThreadTell(SampleThread thread, Sample sample, char letter)
 {
-  SelfEvents self = context->self;
+  SelfEvents self = sample->self;
   SampleReading reading = &thread->reading;
-  uint64_t disk = context->delays || reading->disk != 0 ? reading->disk : SampleUNKNOWN;
+  uint64_t disk = sample->delays || reading->disk != 0 ? reading->disk : SampleUNKNOWN;
   char state[2] = {letter, '\0'};
 
-  EVENT_UUWWWWWWWWS(TaskSample, thread->pid, thread->tid, threadWord(reading->running), threadWord(reading->user),
-                    threadWord(reading->system), threadWord(reading->waiting), threadWord(threadBlocked(thread)),
-                    threadWord(disk), threadWord(reading->minor), threadWord(reading->major), state);
+  EVENT_UUWWWWWWWWS(TaskSample, thread->pid, thread->tid, sampleThreadWord(reading->running),
+                    sampleThreadWord(reading->user), sampleThreadWord(reading->system),
+                    sampleThreadWord(reading->waiting), sampleThreadWord(sampleThreadBlocked(thread)),
+                    sampleThreadWord(disk), sampleThreadWord(reading->minor), sampleThreadWord(reading->major), state);
   thread->told = TRUE;
   thread->toldTime = thread->time;
 }
 
-/* threadName -- the system's name for it, if that is new */
-static void threadName(SampleThread thread, SampleContext context, ProcStat stat)
+/* sampleThreadName -- the system's name for it, if that is new */
+static void sampleThreadName(SampleThread thread, Sample sample, ProcStat stat)
 {
-  SelfEvents self = context->self;
+  SelfEvents self = sample->self;
 
   if (thread->time != 0 && strcmp(thread->name, stat->name) == 0)
     return;
@@ -112,12 +111,12 @@ static void threadName(SampleThread thread, SampleContext context, ProcStat stat
   EVENT_UUS(TaskName, thread->pid, thread->tid, thread->name);
 }
 
-/* threadSched -- FALSE: the system does not say, or it is gone */
-static Bool threadSched(SampleReading reading, SampleThread thread, SampleContext context)
+/* sampleThreadSched -- FALSE: the system does not say, or it is gone */
+static Bool sampleThreadSched(SampleReading reading, SampleThread thread, Sample sample)
 {
-  char path[ProcPathSIZE], text[threadReadSIZE];
+  char path[ProcPathSIZE], text[sampleReadSIZE];
   uint64_t numbers[3];
-  Size size = ProcRead(context->proc, &thread->sched,
+  Size size = ProcRead(sample->proc, &thread->sched,
                        thread->sched >= 0 ? "" : ProcPath(path, thread->pid, thread->tid, "schedstat"), text,
                        sizeof text);
 
@@ -130,45 +129,45 @@ static Bool threadSched(SampleReading reading, SampleThread thread, SampleContex
   return TRUE;
 }
 
-static Bool threadStat(ProcStat stat, SampleThread thread, SampleContext context)
+static Bool sampleThreadStat(ProcStat stat, SampleThread thread, Sample sample)
 {
-  char path[ProcPathSIZE], text[threadReadSIZE];
-  Size size = ProcRead(context->proc, &thread->stat,
+  char path[ProcPathSIZE], text[sampleReadSIZE];
+  Size size = ProcRead(sample->proc, &thread->stat,
                        thread->stat >= 0 ? "" : ProcPath(path, thread->pid, thread->tid, "stat"), text, sizeof text);
 
-  return ProcStatParse(stat, context->proc, text, size) && stat->pid == thread->tid;
+  return ProcStatParse(stat, sample->proc, text, size) && stat->pid == thread->tid;
 }
 
-/* threadBegin -- at the first reading: when did it start? */
-static void threadBegin(SampleThread thread, SampleContext context, ProcStat stat, SampleReading reading)
+/* sampleThreadBegin -- at the first reading: when did it start? */
+static void sampleThreadBegin(SampleThread thread, Sample sample, ProcStat stat, SampleReading reading)
 {
-  uint64_t start = stat->start > UINT64_MAX / context->proc->tick ? UINT64_MAX : stat->start * context->proc->tick;
-  uint64_t age = context->uptime > start ? context->uptime - start : 0;
+  uint64_t start = stat->start > UINT64_MAX / sample->proc->tick ? UINT64_MAX : stat->start * sample->proc->tick;
+  uint64_t age = sample->uptime > start ? sample->uptime - start : 0;
 
   if (reading->waiting != SampleUNKNOWN && age < reading->running + reading->waiting)
     age = reading->running + reading->waiting;
-  thread->birth = context->now - age;
+  thread->birth = sample->now - age;
   thread->start = stat->start;
 }
 
-/* threadRead -- read it, and tell what is new; FALSE: it is gone */
-static Bool threadRead(SampleThread thread, SampleContext context)
+/* sampleThreadRead -- read a thread, and emit a sample if it has done something; FALSE: it has ended */
+static Bool sampleThreadRead(SampleThread thread, Sample sample)
 {
   SampleReadingStruct reading = {.running = SampleUNKNOWN, .waiting = SampleUNKNOWN};
   SampleReading before = &thread->reading;
   ProcStatStruct stat;
 
-  if (threadSched(&reading, thread, context) && thread->time != 0 && reading.slices == before->slices &&
+  if (sampleThreadSched(&reading, thread, sample) && thread->time != 0 && reading.slices == before->slices &&
       reading.running == before->running && reading.waiting == before->waiting) {
     ++thread->asleep;
-    if (++thread->quiet < threadQUIET) {
-      thread->time = context->now;
+    if (++thread->quiet < sampleQUIET) {
+      thread->time = sample->now;
       return TRUE;
     }
   } else {
     thread->asleep = 0;
   }
-  if (!threadStat(&stat, thread, context) || (thread->time != 0 && stat.start != thread->start))
+  if (!sampleThreadStat(&stat, thread, sample) || (thread->time != 0 && stat.start != thread->start))
     return FALSE;
   reading.user = stat.user;
   reading.system = stat.system;
@@ -177,25 +176,25 @@ static Bool threadRead(SampleThread thread, SampleContext context)
   reading.major = stat.major;
   reading.state = (unsigned char)stat.state;
   if (thread->time == 0)
-    threadBegin(thread, context, &stat, &reading);
-  threadName(thread, context, &stat);
+    sampleThreadBegin(thread, sample, &stat, &reading);
+  sampleThreadName(thread, sample, &stat);
   thread->told = thread->time != 0 && memcmp(before, &reading, sizeof reading) == 0 && thread->told;
   thread->reading = reading;
   thread->quiet = 0;
-  thread->time = context->now;
+  thread->time = sample->now;
   if (!thread->told)
-    threadTell(thread, context, (char)reading.state);
+    sampleThreadTell(thread, sample, (char)reading.state);
   return TRUE;
 }
 
-/* threadLast -- emit the last reading of a thread, unless it has been emitted, and close the thread's files
+/* sampleThreadLast -- emit the last reading of a thread, unless it has been emitted, and close the thread's files
  * ended  the thread has ended: the reading is emitted in any case */
-static void threadLast(SampleThread thread, SampleContext context, Bool ended)
+static void sampleThreadLast(SampleThread thread, Sample sample, Bool ended)
 {
   if (thread->time != 0 && (ended || thread->toldTime != thread->time))
-    threadTell(thread, context, ended ? 'X' : (char)thread->reading.state);
-  ProcDrop(context->proc, &thread->sched);
-  ProcDrop(context->proc, &thread->stat);
+    sampleThreadTell(thread, sample, ended ? 'X' : (char)thread->reading.state);
+  ProcDrop(sample->proc, &thread->sched);
+  ProcDrop(sample->proc, &thread->stat);
 }
 
 /* ---- The family ---- */
@@ -204,22 +203,9 @@ static void threadLast(SampleThread thread, SampleContext context, Bool ended)
 typedef struct SampleProcessStruct {
   SampleThread thread;     /* owned; by rising number */
   Count threads, capacity;
-  Bool stale;              /* a thread may have come and another gone since they were listed */
-  ProcStatStruct told;     /* what was told last of the process; pid 0: nothing yet */
+  Bool stale;              /* a thread may have started and another ended since they were listed */
+  ProcStatStruct told;     /* as in the last sample of the process; pid 0: there was none */
 } SampleProcessStruct, *SampleProcess;
-
-struct SampleStruct {
-  SampleContextStruct context;
-  Tree tree;
-  uint64_t interval;       /* ns; 0: no samples */
-  uint64_t treeDue, due;   /* ns on the monotonic clock */
-  Count threads;           /* in all */
-  unsigned round;
-  int machine;             /* descriptor, for ProcRead */
-  uint32_t *tid;           /* of one process, as its folder has them */
-  Count tidCapacity;
-  char room[sampleRoomSIZE];
-};
 
 static Bool sampleProcessCheck(SampleProcess process)
 {
@@ -242,13 +228,13 @@ Bool SampleCheck(Sample sample)
       return FALSE;
     threads += process != NULL ? process->threads : 0;
   }
-  return threads == sample->threads && threads <= SampleThreadsMAX && ProcCheck(sample->context.proc);
+  return threads == sample->threads && threads <= SampleThreadsMAX && ProcCheck(sample->proc);
 }
 
-/* sampleProcess -- tell what is new of a process as a whole; `last`: also what is not */
+/* sampleProcess -- emit a sample of a process as a whole if something has changed; `last`: in any case */
 static void sampleProcess(Sample sample, TreeMember member, Bool last)
 {
-  SelfEvents self = sample->context.self;
+  SelfEvents self = sample->self;
   SampleProcess process = member->client;
   ProcStat is = &member->stat, was = &process->told;
 
@@ -261,72 +247,63 @@ static void sampleProcess(Sample sample, TreeMember member, Bool last)
   *was = *is;
 }
 
-/* sampleGone -- a TreeGone: a member with its last samples */
-static void sampleGone(void *data, TreeMember member)
+/* sampleLast -- emit the last samples of a member, and free what the sampler keeps of it
+ * ended  it has ended; else it lives on */
+static void sampleLast(Sample sample, TreeMember member, Bool ended)
 {
-  Sample sample = data;
   SampleProcess process = member->client;
   Index i;
 
   if (process == NULL)
     return;
   for (i = 0; i < process->threads; ++i)
-    threadLast(&process->thread[i], &sample->context, TRUE);
-  sampleProcess(sample, member, TRUE);
+    sampleThreadLast(&process->thread[i], sample, ended);
+  if (ended)
+    sampleProcess(sample, member, TRUE);
+  AVER(sample->threads >= process->threads);
   sample->threads -= process->threads;
   free(process->thread);
   free(process);
   member->client = NULL;
 }
 
-/* sampleDelays -- does the system measure how long threads wait for disks?  Older ones that do not say may. */
-static Bool sampleDelays(Proc proc)
+/* sampleGone -- a TreeGone */
+static void sampleGone(void *data, TreeMember member)
 {
-  char answer[8];
-  int fd = -1;
-  Size size = ProcRead(proc, &fd, "sys/kernel/task_delayacct", answer, sizeof answer);
-
-  ProcDrop(proc, &fd);
-  return size > 0 && answer[0] == '1';
+  sampleLast(data, member, TRUE);
 }
 
 Res SampleCreate(Sample *sampleReturn, SelfEvents self, Proc proc, Tree tree, unsigned interval)
 {
   Sample sample = calloc(1, sizeof *sample);
+  char answer[8];
 
   if (sample == NULL)
     return ResMEMORY;
-  sample->context = (SampleContextStruct){.self = self, .proc = proc, .delays = sampleDelays(proc)};
+  sample->self = self;
+  sample->proc = proc;
+  /* Older systems that do not say may measure how long threads wait for disks, too. */
+  sample->delays =
+    ProcRead(proc, NULL, "sys/kernel/task_delayacct", answer, sizeof answer) > 0 && answer[0] == '1';
   sample->tree = tree;
   sample->interval = interval * (uint64_t)sampleMILLION;
   sample->machine = -1;
   TreeSetGone(tree, sampleGone, sample);
+  AVER(SampleCheck(sample));
   *sampleReturn = sample;
   return ResOK;
 }
 
-/* sampleInsert -- room for one more thread at place i; FALSE: not sampled */
-static Bool sampleInsert(Sample sample, SampleProcess process, Index i)
-{
-  if (sample->threads >= SampleThreadsMAX)
-    return FALSE;
-  if (!Grow(&process->thread, &process->capacity, process->threads, sizeof *process->thread))
-    return FALSE;
-  memmove(&process->thread[i + 1], &process->thread[i], (process->threads - i) * sizeof process->thread[0]);
-  ++process->threads;
-  ++sample->threads;
-  return TRUE;
-}
-
 static void sampleRemove(Sample sample, SampleProcess process, Index i)
 {
-  threadLast(&process->thread[i], &sample->context, TRUE);
+  AVER(i < process->threads && sample->threads > 0);
+  sampleThreadLast(&process->thread[i], sample, TRUE);
   --process->threads;
   --sample->threads;
   memmove(&process->thread[i], &process->thread[i + 1], (process->threads - i) * sizeof process->thread[0]);
 }
 
-/* sampleMerge -- the process has exactly these threads */
+/* sampleMerge -- the process has exactly these threads; more than SampleThreadsMAX in all are not sampled */
 static void sampleMerge(Sample sample, SampleProcess process, uint32_t pid, const uint32_t *tid, Count count)
 {
   Index i = 0, j = 0;
@@ -334,18 +311,23 @@ static void sampleMerge(Sample sample, SampleProcess process, uint32_t pid, cons
   while (i < process->threads || j < count) {
     if (j == count || (i < process->threads && process->thread[i].tid < tid[j])) {
       sampleRemove(sample, process, i);
-    } else if (i == process->threads || process->thread[i].tid > tid[j]) {
-      if (!sampleInsert(sample, process, i))
-        return;
-      threadInit(&process->thread[i++], pid, tid[j++]);
-    } else {
-      ++i, ++j;
+      continue;
     }
+    if (i == process->threads || process->thread[i].tid > tid[j]) {
+      if (sample->threads == SampleThreadsMAX ||
+          !Grow(&process->thread, &process->capacity, process->threads, sizeof *process->thread))
+        return;
+      memmove(&process->thread[i + 1], &process->thread[i], (process->threads - i) * sizeof process->thread[0]);
+      process->thread[i] = (SampleThreadStruct){.pid = pid, .tid = tid[j], .sched = -1, .stat = -1};
+      ++process->threads;
+      ++sample->threads;
+    }
+    ++i, ++j;
   }
 }
 
-/* sampleList -- which threads has it?  Where their number is the same that is asked now and then only, and not at all
- * unless there are new ones in the system. */
+/* sampleList -- list the threads of a process.  While their number stays the same that is done only now and then, and
+ * only if new ones have started in the system. */
 static void sampleList(Sample sample, TreeMember member, SampleProcess process)
 {
   char path[ProcPathSIZE];
@@ -357,14 +339,14 @@ static void sampleList(Sample sample, TreeMember member, SampleProcess process)
   if (process->threads == 0 && member->stat.threads == 1) {
     sampleMerge(sample, process, pid, &pid, 1);
   } else if ((process->threads != member->stat.threads || (process->stale && turn)) &&
-             ProcNumbers(&sample->tid, &sample->tidCapacity, &count, sample->context.proc,
+             ProcNumbers(&sample->tid, &sample->tidCapacity, &count, sample->proc,
                          ProcPath(path, pid, 0, "task")) == ResOK) {
     sampleMerge(sample, process, pid, sample->tid, count);
     process->stale = FALSE;
   }
 }
 
-/* sampleSkips -- one of very many threads that sleep: its turn comes */
+/* sampleSkips -- is the thread one of very many that sleep, and not its turn? */
 static Bool sampleSkips(Sample sample, SampleProcess process, SampleThread thread)
 {
   return process->threads > SampleMANY && thread->asleep >= SampleASLEEP &&
@@ -385,7 +367,7 @@ static void sampleMember(Sample sample, TreeMember member)
   sampleList(sample, member, process);
   for (i = 0; i < process->threads;) {
     SampleThread thread = &process->thread[i];
-    if (sampleSkips(sample, process, thread) || threadRead(thread, &sample->context))
+    if (sampleSkips(sample, process, thread) || sampleThreadRead(thread, sample))
       ++i;
     else
       sampleRemove(sample, process, i);
@@ -395,8 +377,8 @@ static void sampleMember(Sample sample, TreeMember member)
 
 static void sampleMachine(Sample sample)
 {
-  Proc proc = sample->context.proc;
-  SelfEvents self = sample->context.self;
+  Proc proc = sample->proc;
+  SelfEvents self = sample->self;
   ProcMachineStruct machine;
   Size size = ProcRead(proc, &sample->machine, "stat", sample->room, sizeof sample->room);
 
@@ -413,26 +395,11 @@ static void sampleAll(Sample sample, uint64_t now)
 
   ++sample->round;
   (void)clock_gettime(CLOCK_BOOTTIME, &uptime);
-  sample->context.now = now / 1000;
-  sample->context.uptime = (uint64_t)uptime.tv_sec * sampleMILLION + (uint64_t)uptime.tv_nsec / 1000;
+  sample->now = now / 1000;
+  sample->uptime = (uint64_t)uptime.tv_sec * sampleMILLION + (uint64_t)uptime.tv_nsec / 1000;
   for (i = 0; i < TreeMembers(sample->tree); ++i)
     sampleMember(sample, TreeMemberAt(sample->tree, i));
   sampleMachine(sample);
-}
-
-/* sampleFinish -- the last samples of a member that lives on */
-static void sampleFinish(Sample sample, TreeMember member)
-{
-  SampleProcess process = member->client;
-  Index i;
-
-  if (process == NULL)
-    return;
-  for (i = 0; i < process->threads; ++i)
-    threadLast(&process->thread[i], &sample->context, FALSE);
-  free(process->thread);
-  free(process);
-  member->client = NULL;
 }
 
 void SampleDestroy(Sample sample)
@@ -445,34 +412,25 @@ void SampleDestroy(Sample sample)
     sampleAll(sample, EventClockMonotonic());
   }
   for (i = 0; i < TreeMembers(sample->tree); ++i)
-    sampleFinish(sample, TreeMemberAt(sample->tree, i));
-  ProcDrop(sample->context.proc, &sample->machine);
+    sampleLast(sample, TreeMemberAt(sample->tree, i), FALSE);
+  ProcDrop(sample->proc, &sample->machine);
   TreeSetGone(sample->tree, NULL, NULL);
   free(sample->tid);
   free(sample);
 }
 
-/* sampleRound -- take samples; ns that it took */
-static uint64_t sampleRound(Sample sample, uint64_t now)
-{
-  uint64_t begin = EventClockMonotonic();
-
-  /* Samples want the tree as it is. */
-  sample->treeDue = now + TreePoll(sample->tree) * (uint64_t)sampleMILLION;
-  sampleAll(sample, now);
-  AVER(SampleCheck(sample));
-  return EventClockMonotonic() - begin;
-}
-
 uint64_t SamplePoll(Sample sample, uint64_t now)
 {
-  if (sample->interval > 0 && now >= sample->due) {
-    uint64_t cost = sampleRound(sample, now) * SampleSHARE;
-    sample->due = now + (cost > sample->interval ? cost : sample->interval);
-  } else if (now >= sample->treeDue) {
+  Bool take = sample->interval > 0 && now >= sample->due;
+  uint64_t begin = EventClockMonotonic(), cost;
+
+  if (take || now >= sample->treeDue) /* samples want the tree as it is */
     sample->treeDue = now + TreePoll(sample->tree) * (uint64_t)sampleMILLION;
+  if (take) {
+    sampleAll(sample, now);
+    AVER(SampleCheck(sample));
+    cost = (EventClockMonotonic() - begin) * SampleSHARE;
+    sample->due = now + (cost > sample->interval ? cost : sample->interval);
   }
-  if (sample->interval == 0 || sample->treeDue < sample->due)
-    return sample->treeDue - now;
-  return sample->due - now;
+  return (sample->interval == 0 || sample->treeDue < sample->due ? sample->treeDue : sample->due) - now;
 }

@@ -1,12 +1,12 @@
-/* sample.h -- what the system says of the family's threads, told at intervals
+/* sample.h -- samples of the family's threads: at intervals, what /proc shows of them, as events
  *
- * For each thread: time in user and system mode, time waiting for a processor, time blocked, of that for the disk, page
- * faults, state, and its name when it is new or changed; for each process its memory; for the machine its times.  A
- * thread or process that has done nothing since it was told last is not told again; the first and the last sample of a
- * thread always are.
+ * For each thread: time in user and system mode, time waiting for a processor, time blocked, and for the disk of that,
+ * page faults, state, and its name when it is new or changed; for each process its memory; for the machine its times.
+ * There is no sample of a thread or process that has done nothing since its last one; but the first and the last sample
+ * of a thread are always emitted.
  *
- * Always true (SampleCheck): the threads of a process are in order of their numbers;  what was told of one is at most
- * what was read.
+ * Always true (SampleCheck): the threads of a process are in order of their numbers;  `threads` is the sum of those of
+ * all members, and at most SampleThreadsMAX;  ProcCheck holds.
  *
  * Design: design/collector.md .sample      Tests: test/monitor/sampletest.c
  */
@@ -23,28 +23,28 @@
 typedef struct SampleStruct *Sample;
 
 enum {
-  SampleINTERVAL = 100,    /* ms, where nobody says otherwise */
-  SampleSHARE = 50,        /* at most one part of so many of the time goes into it: the interval grows if need be */
+  SampleINTERVAL = 100,    /* ms between two samples, by default */
+  SampleSHARE = 50,        /* sampling takes at most 1/50 of the time: the interval grows if need be */
   SampleRELIST = 5,        /* rounds between two listings of a process's threads while their number is the same */
-  SampleMANY = 64,         /* of more threads than this in a process, */
-  SampleASLEEP = 10,       /* those that slept through so many rounds */
-  SampleSELDOM = 8,        /* are looked at in each such round only */
+  SampleMANY = 64,         /* in a process with more threads than this */
+  SampleASLEEP = 10,       /* a thread that slept through this many rounds */
+  SampleSELDOM = 8,        /* is looked at only once in this many rounds */
   SampleThreadsMAX = 1 << 17, /* threads of the family that are sampled */
   SampleKEEP = 256         /* descriptors that stay open: a good number for ProcInit */
 };
 
-/* SampleCreate -- samples of the members of `tree`
+/* SampleCreate -- sample the members of `tree`
  *
- * self, proc, tree  the caller's, and stay; the tree's TreeSetGone is taken
- * interval            ms; 0: no samples, the tree alone is looked after
- * ResMEMORY */
+ * self, proc, tree  the caller's, and stay; the sampler calls TreeSetGone
+ * interval          ms; 0: no samples, the tree is only polled
+ * errors            ResMEMORY */
 extern Res SampleCreate(Sample *sampleReturn, SelfEvents self, Proc proc, Tree tree, unsigned interval);
 
-/* SampleDestroy -- the last samples, of all; before the tree goes */
+/* SampleDestroy -- emit the last samples of all; to be called before TreeDestroy */
 extern void SampleDestroy(Sample sample);
 extern Bool SampleCheck(Sample sample);
 
-/* SamplePoll -- look after the tree, and take samples, as far as it is time
+/* SamplePoll -- poll the tree, and take samples, if either is due
  *
  * now      CLOCK_MONOTONIC, ns
  * returns  ns after which it should be called again

@@ -6,15 +6,11 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/text.h"
-#include "format/header.h"
 #include "format/pack.h"
-#include "format/registry.h"
 #include "monitor/eventchoice.h"
 #include "plinth/clock.h"
 
@@ -61,7 +57,8 @@ Bool SelfEventsCheck(SelfEvents self)
          (self->first == 0 || self->epoch >= (uint32_t)(self->first >> 32));
 }
 
-Res SelfEventsCreate(SelfEvents *selfReturn, SelfEventsWrite write, void *data, uint64_t recording, Bool raw)
+Res SelfEventsCreate(SelfEvents *selfReturn, SelfEventsWrite write, void *data, uint64_t recording, Bool raw,
+                     const uint8_t *events)
 {
   WidthsStruct widths = {sizeof(Word), FALSE};
   SelfEvents self = calloc(1, sizeof *self + PackSIZE);
@@ -73,6 +70,7 @@ Res SelfEventsCreate(SelfEvents *selfReturn, SelfEventsWrite write, void *data, 
   self->data = data;
   self->recording = recording;
   self->raw = raw;
+  self->wanted = events;
   self->slow = EventClockChoose();
   self->unheaded = selfHeaderEvery;
   EventClockSync(&self->sync, self->slow);
@@ -121,7 +119,7 @@ static void selfDescribe(SelfEvents self, Header header, Bool last)
     header->lost = CountAdd(header->lost, self->discarded);
   header->stopped = self->stopped;
   if (self->wanted != NULL)
-    ChooseSay(header->events, sizeof header->events, self->wanted);
+    EventChoiceSay(header->events, sizeof header->events, self->wanted);
   header->processes = last ? self->headed : 0;
   header->widths = self->registry.widths;
   (void)strcpy(header->role, HeaderRoleCOLLECTOR);
@@ -201,11 +199,6 @@ static void selfFill(SelfEvents self, BlockHeader header)
     .last = EventClock(self->slow),
     .mono = EventClockMonotonic(),
   };
-}
-
-void SelfEventsChoose(SelfEvents self, const uint8_t *events)
-{
-  self->wanted = events;
 }
 
 /* selfSeal -- the block as a message in `out`; its size */
@@ -321,26 +314,9 @@ uint64_t SelfEventsIdentity(SelfEvents self)
   return self->identity;
 }
 
-uint64_t SelfEventsEvents(SelfEvents self)
-{
-  return self->told;
-}
-
 uint64_t SelfEventsDiscarded(SelfEvents self)
 {
   return self->discarded;
-}
-
-uint64_t SelfEventsBytes(SelfEvents self)
-{
-  return self->bytes;
-}
-
-Bool SelfEventsWants(SelfEvents self, unsigned kind)
-{
-  UNUSED(self);
-  AVER(kind == EventKindSystem);
-  return TRUE;
 }
 
 /* selfPlace -- the next event's place, with its header filled in but for the code */
@@ -383,5 +359,6 @@ void *SelfEventsReserve(SelfEvents self, Size length)
     selfEpoch(self, now);
   }
   ++self->count;
+  AVER_CRITICAL(self->used + WordAlignUp(length, EventALIGN) <= sizeof self->events);
   return selfPlace(self, length, now);
 }

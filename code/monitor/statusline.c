@@ -4,7 +4,6 @@
  */
 #include "monitor/statusline.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +12,13 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/terminal.h"
+#include "base/say.h"
+#include "log/logfile.h"
 
 enum { statusRATES = 4, statusWIDTH = 80, statusTextSIZE = 256, statusMILLION = 1000000 };
 
-/* See that there is a row below the cursor (which scrolls at the bottom), remember the cursor, and go there.  Index and
- * the cursor's movements keep the column. */
+/* Make a row below the cursor (at the bottom that scrolls), save the cursor, and move to that row.  Index and the
+ * movements of the cursor keep the column. */
 #define statusDOWN "\033D\033[A\0337\033[B\r"
 #define statusBACK "\033[K\0338"
 
@@ -30,176 +30,142 @@ struct StatusLineStruct {
   unsigned next;           /* the oldest of them */
 };
 
-Bool StatusLineCheck(StatusLine watch)
+Bool StatusLineCheck(StatusLine line)
 {
-  return watch->fd >= 0 && watch->next < statusRATES;
+  return line->fd >= 0 && line->next < statusRATES;
 }
 
-/* statusOpen -- the terminal, opened anew; -1 if it is none that will do */
-static int statusOpen(int fd)
+Res StatusLineCreate(StatusLine *lineReturn, int fd, uint64_t now)
 {
-  char path[64];
-  TextStruct text;
-
-  if (!TerminalMoves(fd))
-    return -1;
-  TextInit(&text, path, sizeof path);
-  TextString(&text, "/proc/self/fd/");
-  TextDecimal(&text, (uint64_t)fd);
-  return open(TextTerminate(&text), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
-Res StatusLineCreate(StatusLine *statusReturn, int fd, uint64_t now)
-{
-  int mine = statusOpen(fd);
-  StatusLine watch;
+  StatusLine line;
   Index i;
 
-  if (mine < 0)
+  if (!SayMoves(fd))
     return ResFAIL;
-  watch = calloc(1, sizeof *watch);
-  if (watch == NULL) {
-    (void)close(mine);
+  line = calloc(1, sizeof *line);
+  if (line == NULL)
     return ResMEMORY;
+  line->fd = FileAgain(fd, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  if (line->fd < 0) {
+    free(line);
+    return ResFAIL;
   }
-  watch->fd = mine;
-  watch->due = now + StatusLineFIRST * (uint64_t)statusMILLION;
+  line->due = now + StatusLineFIRST * (uint64_t)statusMILLION;
   for (i = 0; i < statusRATES; ++i)
-    watch->time[i] = now;
-  *statusReturn = watch;
+    line->time[i] = now;
+  AVER(StatusLineCheck(line));
+  *lineReturn = line;
   return ResOK;
 }
 
-void StatusLineDestroy(StatusLine watch)
+void StatusLineDestroy(StatusLine line)
 {
-  AVER(StatusLineCheck(watch));
-  StatusLineErase(watch);
-  (void)close(watch->fd);
-  free(watch);
+  AVER(StatusLineCheck(line));
+  StatusLineErase(line);
+  (void)close(line->fd);
+  free(line);
 }
 
-/* statusScaled -- a number in three digits or so, with a unit */
-static void statusScaled(Text text, uint64_t n, unsigned base, const char *const units[])
+/* statusScaled -- a number of bytes or of other things, in three digits or so, with a unit; and what comes behind it */
+static void statusScaled(Text text, uint64_t n, Bool bytes, const char *behind)
 {
-  uint64_t whole = n, part = 0;
-  unsigned i;
+  static const char *const units[2][6] = {{"", " k", " M", " G", " T", NULL},
+                                          {" bytes", " KiB", " MiB", " GiB", " TiB", NULL}};
+  unsigned base = bytes ? 1024 : 1000, i;
+  uint64_t part = 0;
 
-  for (i = 0; whole >= base && units[i + 1] != NULL; ++i) {
-    part = whole % base * 10 / base;
-    whole /= base;
+  for (i = 0; n >= base && units[bytes][i + 1] != NULL; ++i) {
+    part = n % base * 10 / base;
+    n /= base;
   }
-  TextDecimal(text, whole);
-  if (i > 0 && whole < 100) {
-    TextChar(text, '.');
-    TextDecimal(text, part);
-  }
-  TextString(text, units[i]);
-}
-
-static void statusNumber(Text text, uint64_t n, const char *what)
-{
-  static const char *const units[] = {"", " k", " M", " G", " T", NULL};
-
-  statusScaled(text, n, 1000, units);
-  TextString(text, what);
-}
-
-static void statusBytes(Text text, uint64_t n)
-{
-  static const char *const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB", NULL};
-
-  statusScaled(text, n, 1024, units);
+  TextDecimal(text, n);
+  if (i > 0 && n < 100)
+    TextFormat(text, ".%ju", part);
+  TextFormat(text, "%s%s", units[bytes][i], behind);
 }
 
 void StatusLineText(Text text, Size width, StatusLineCounts counts, uint64_t rate, uint64_t resident)
 {
   TextString(text, "eventrec: ");
-  statusNumber(text, rate, " events/s, ");
-  statusNumber(text, counts->events, " events, ");
-  statusBytes(text, counts->bytes);
-  TextString(text, ", ");
-  statusNumber(text, counts->discarded, " discarded");
+  statusScaled(text, rate, FALSE, " events/s, ");
+  statusScaled(text, counts->events, FALSE, " events, ");
+  statusScaled(text, counts->bytes, TRUE, ", ");
+  statusScaled(text, counts->discarded, FALSE, " discarded");
   if (resident > 0) {
     TextString(text, ", resident ");
-    statusBytes(text, resident);
+    statusScaled(text, resident, TRUE, "");
   }
+  AVER(width > 0);
   /* In the last column some terminals begin another row. */
   if (TextLength(text) > width - 1)
     text->next = text->base + width - 1;
 }
 
 /* statusRate -- events a second, over the last lines */
-static uint64_t statusRate(StatusLine watch, uint64_t now, uint64_t events)
+static uint64_t statusRate(StatusLine line, uint64_t now, uint64_t events)
 {
-  uint64_t time = now - watch->time[watch->next], more = events - watch->events[watch->next];
+  uint64_t time = now - line->time[line->next], more = events - line->events[line->next];
 
-  watch->time[watch->next] = now;
-  watch->events[watch->next] = events;
-  watch->next = (watch->next + 1) % statusRATES;
+  line->time[line->next] = now;
+  line->events[line->next] = events;
+  line->next = (line->next + 1) % statusRATES;
   return time == 0 ? 0 : (uint64_t)((double)more * 1e9 / (double)time);
 }
 
-/* statusMay -- is the terminal in a state in which a line does no harm? */
-static Bool statusMay(StatusLine watch)
+/* statusMay -- does the terminal edit lines, and are we in the foreground? */
+static Bool statusMay(StatusLine line)
 {
   struct termios state;
-  pid_t group = tcgetpgrp(watch->fd);
+  pid_t group = tcgetpgrp(line->fd);
 
-  return (group < 0 || group == getpgrp()) && tcgetattr(watch->fd, &state) == 0 &&
+  return (group < 0 || group == getpgrp()) && tcgetattr(line->fd, &state) == 0 &&
          (state.c_lflag & (ICANON | ECHO)) == (ICANON | ECHO);
 }
 
-/* statusWrite -- all of it, or what there is room for; nobody waits */
-static void statusWrite(StatusLine watch, Text text)
+/* statusWrite -- write all of it, or what there is room for, without waiting */
+static void statusWrite(StatusLine line, const char *bytes, Size size)
 {
-  ssize_t length = write(watch->fd, text->base, TextLength(text));
+  ssize_t length = write(line->fd, bytes, size);
 
   /* Cut in an escape sequence the terminal would take the program's next letters for the rest of it: cancel that. */
-  if (length >= 0 && (Size)length < TextLength(text))
-    (void)!write(watch->fd, "\030", 1);
+  if (length >= 0 && (Size)length < size)
+    (void)!write(line->fd, "\030", 1);
 }
 
-void StatusLineErase(StatusLine watch)
+void StatusLineErase(StatusLine line)
 {
-  char room[sizeof statusDOWN statusBACK];
-  TextStruct text;
-
-  if (!watch->shown || !statusMay(watch))
+  if (!line->shown || !statusMay(line))
     return;
-  TextInit(&text, room, sizeof room);
-  TextString(&text, statusDOWN statusBACK);
-  statusWrite(watch, &text);
-  watch->shown = FALSE;
+  statusWrite(line, statusDOWN statusBACK, sizeof statusDOWN statusBACK - 1);
+  line->shown = FALSE;
 }
 
-static void statusShow(StatusLine watch, StatusLineCounts counts, uint64_t rate, uint64_t resident)
+static void statusShow(StatusLine line, StatusLineCounts counts, uint64_t rate, uint64_t resident)
 {
-  char room[statusTextSIZE], line[statusTextSIZE];
-  TextStruct text, inner;
+  char room[statusTextSIZE] = statusDOWN;
+  TextStruct text;
   struct winsize size;
 
-  if (ioctl(watch->fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+  if (ioctl(line->fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
     size.ws_col = statusWIDTH;
-  TextInit(&inner, line, sizeof line);
-  StatusLineText(&inner, size.ws_col, counts, rate, resident);
-  TextInit(&text, room, sizeof room);
-  TextString(&text, statusDOWN);
-  TextBytes(&text, line, TextLength(&inner));
+  TextInit(&text, room + strlen(room), sizeof room - strlen(room));
+  StatusLineText(&text, size.ws_col, counts, rate, resident);
   TextString(&text, statusBACK);
   AVER(!text.overflow);
-  statusWrite(watch, &text);
-  watch->shown = TRUE;
+  statusWrite(line, room, (Size)(text.next - room));
+  line->shown = TRUE;
 }
 
-uint64_t StatusLinePoll(StatusLine watch, uint64_t now, StatusLineCounts counts, uint64_t resident)
+uint64_t StatusLinePoll(StatusLine line, uint64_t now, StatusLineCounts counts, uint64_t resident)
 {
   uint64_t rate;
 
-  if (now < watch->due)
-    return watch->due - now;
-  rate = statusRate(watch, now, counts->events);
-  if (statusMay(watch))
-    statusShow(watch, counts, rate, resident);
-  watch->due = now + StatusLinePERIOD * (uint64_t)statusMILLION;
-  return watch->due - now;
+  AVER(StatusLineCheck(line));
+  if (now < line->due)
+    return line->due - now;
+  rate = statusRate(line, now, counts->events);
+  if (statusMay(line))
+    statusShow(line, counts, rate, resident);
+  line->due = now + StatusLinePERIOD * (uint64_t)statusMILLION;
+  return line->due - now;
 }

@@ -1,11 +1,11 @@
 /* statusline.h -- the status line: how a recording goes, for a person at a terminal
  *
- * One line, in the row below the terminal's cursor, rewritten a few times a second, and erased at the end: events a
+ * One line, in the row below the terminal's cursor, is rewritten a few times a second, and erased at the end: events a
  * second, events, bytes, discarded, resident memory.  The program's own output goes on where it was.  Nothing is
  * written while the program has the terminal for itself (no line editing: editors, shells, passwords) or we are in the
- * background, and nobody ever waits for the terminal.
+ * background.  Writing never blocks.  The line is shorter than the terminal is wide.
  *
- * Always true (StatusLineCheck): what is on the screen is one line, shorter than it is wide.
+ * Always true (StatusLineCheck): there is a descriptor of the terminal;  `next` is one of the rates.
  *
  * Design: design/collector.md .watch      Tests: test/monitor/statuslinetest.c
  */
@@ -21,34 +21,34 @@ typedef struct StatusLineStruct *StatusLine;
 
 enum {
   StatusLinePERIOD = 250,  /* ms between two lines */
-  StatusLineFIRST = 500    /* ms before the first: what is over by then needs none */
+  StatusLineFIRST = 500    /* ms before the first: shorter recordings need none */
 };
 
-/* How far the recording is, all from its beginning. */
+/* Counts since the beginning of the recording. */
 typedef struct StatusLineCountsStruct {
   uint64_t events, discarded;
   uint64_t bytes;     /* of the log */
 } StatusLineCountsStruct, *StatusLineCounts;
 
-/* StatusLineCreate -- somebody watches, if `fd` is a terminal that can be written to at places
+/* StatusLineCreate -- a status line, if `fd` is a terminal whose cursor can be moved
  *
- * fd       the caller's: used now only, because what is set there holds for everybody who has it open
+ * fd       the caller's, and only used to open the terminal anew: O_NONBLOCK there would hold for all who share it
  * now      CLOCK_MONOTONIC, ns
- * returns  ResFAIL: nobody does; ResMEMORY */
-extern Res StatusLineCreate(StatusLine *watchReturn, int fd, uint64_t now);
+ * returns  ResFAIL: it is no such terminal; ResMEMORY */
+extern Res StatusLineCreate(StatusLine *lineReturn, int fd, uint64_t now);
 
 /* StatusLineDestroy -- erase the line */
-extern void StatusLineDestroy(StatusLine watch);
-extern Bool StatusLineCheck(StatusLine watch);
+extern void StatusLineDestroy(StatusLine line);
+extern Bool StatusLineCheck(StatusLine line);
 
-/* StatusLinePoll -- rewrite the line if it is time; returns ns after which it is again
- * resident  bytes of memory that the recorded processes have; 0: not known, and not shown */
-extern uint64_t StatusLinePoll(StatusLine watch, uint64_t now, StatusLineCounts counts, uint64_t resident);
+/* StatusLinePoll -- rewrite the line if that is due; returns ns until it is due again
+ * resident  resident bytes of the recorded processes; 0: not known, and not shown */
+extern uint64_t StatusLinePoll(StatusLine line, uint64_t now, StatusLineCounts counts, uint64_t resident);
 
-/* StatusLineErase -- take the line away, before something else is written; it comes back */
-extern void StatusLineErase(StatusLine watch);
+/* StatusLineErase -- erase the line, before something else is written; StatusLinePoll writes it again */
+extern void StatusLineErase(StatusLine line);
 
-/* StatusLineText -- the line itself, cut to less than `width` columns
+/* StatusLineText -- append the line to `text`, which is empty, cut to less than `width` columns
  * rate   events a second */
 extern void StatusLineText(Text text, Size width, StatusLineCounts counts, uint64_t rate, uint64_t resident);
 

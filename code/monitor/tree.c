@@ -4,9 +4,7 @@
  */
 #include "monitor/tree.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,22 +16,21 @@ enum {
   treeReadSIZE = 1024,
   treeProgramSIZE = 1024,
   treeLITTLE = 256 << 10,
-  scanBATCH = 64,            /* new processes that one poll looks at */
-  scanQUIET = 10,            /* polls after which all processes are listed, whatever the system says */
-  scanEnvironMAX = 256 << 10,/* bytes of an environment that are searched */
+  treeBATCH = 64,            /* new processes that one poll looks at */
+  treeQUIET = 10,            /* polls after which all processes are listed, whatever the system says */
+  treeEnvironMAX = 256 << 10,/* bytes of an environment that are searched */
   treeENDED = 64             /* members that have ended are remembered */
 };
 
-/* Numbers of processes, rising; grown as need be. */
-typedef struct TreePidsStruct {
-  uint32_t *pid;
-  Count count, capacity;
-} TreePidsStruct, *TreePids;
-
-/* A process that was looked at and is not of the family; its parent may turn out to be. */
-typedef struct TreeStrangerStruct {
-  uint32_t pid, parent;
-} TreeStrangerStruct;
+/* A process of the last listing that may be a member, or the parent of one. */
+typedef struct TreeOtherStruct {
+  uint32_t pid, parent;    /* parent: of a stranger */
+  enum {
+    treeFRESH,             /* it is to be looked at */
+    treeSTRANGER,          /* it is not of the family; its parent may turn out to be */
+    treeKNOWN              /* it is a member, or has ended */
+  } state;
+} TreeOtherStruct, *TreeOther;
 
 struct TreeStruct {
   SelfEvents self;
@@ -48,20 +45,20 @@ struct TreeStruct {
   uint32_t ended[treeENDED]; /* the newest members that have; by turns */
   Count ends;
 
-  /* The scan. */
+  /* Looking for members. */
   int newestFd;            /* for ProcNewest */
   uint32_t newest;         /* what it said last */
   Bool news;               /* it said something else before that, or nothing */
   Bool stale;              /* there was news since all processes were listed */
   Bool joined;             /* there is a member whose children may be among the strangers */
   unsigned quiet;          /* polls since all processes were listed */
-  Bool begun;              /* the processes that the recording begins with are told */
-  TreePidsStruct known;    /* at the last listing */
-  TreePidsStruct fresh;    /* of these, new ones; those from `next` on are to be looked at */
-  TreePidsStruct spare;
+  Bool begun;              /* ProcessSeen was emitted for the processes that were there at the beginning */
+  uint32_t first;          /* our first child, 0: none; whoever has a higher number may be its descendant */
+  uint32_t *listed;        /* room for ProcNumbers */
+  Count listedCapacity;
+  TreeOther other;         /* by rising pid; those before `next` are not fresh */
+  Count others;
   Index next;
-  TreeStrangerStruct *stranger; /* as many places as `known` has */
-  Count strangers, strangerCapacity;
 };
 
 Bool TreeCheck(Tree tree)
@@ -71,7 +68,11 @@ Bool TreeCheck(Tree tree)
   for (i = 0; i + 1 < tree->members; ++i)
     if (tree->member[i]->stat.pid >= tree->member[i + 1]->stat.pid)
       return FALSE;
-  return tree->members <= tree->capacity && tree->members <= TreeMembersMAX && tree->next <= tree->fresh.count;
+  for (i = 0; i < tree->others; ++i)
+    if ((i + 1 < tree->others && tree->other[i].pid >= tree->other[i + 1].pid) ||
+        (i < tree->next && tree->other[i].state == treeFRESH))
+      return FALSE;
+  return tree->members <= tree->capacity && tree->members <= TreeMembersMAX && tree->next <= tree->others;
 }
 
 Res TreeCreate(Tree *treeReturn, SelfEvents self, Proc proc, const char *mark, Bool follow)
@@ -85,6 +86,7 @@ Res TreeCreate(Tree *treeReturn, SelfEvents self, Proc proc, const char *mark, B
   tree->mark = mark;
   tree->follow = follow;
   tree->newestFd = -1;
+  AVER(TreeCheck(tree));
   *treeReturn = tree;
   return ResOK;
 }
@@ -122,13 +124,15 @@ static Bool treeFind(Index *iReturn, Tree tree, uint32_t pid)
   return low < tree->members && tree->member[low]->stat.pid == pid;
 }
 
-/* treeLeave -- a member is one no longer */
+/* treeLeave -- remove a member */
 static void treeLeave(Tree tree, Index i)
 {
   TreeMember member = tree->member[i];
 
+  AVER(i < tree->members);
   if (tree->gone != NULL)
     tree->gone(tree->data, member);
+  AVER(member->client == NULL); /* else nobody would free it */
   ProcDrop(tree->proc, &member->fd);
   ProcRelease(tree->proc, member->held);
   free(member);
@@ -136,13 +140,7 @@ static void treeLeave(Tree tree, Index i)
   memmove(&tree->member[i], &tree->member[i + 1], (tree->members - i) * sizeof *tree->member);
 }
 
-static Bool treeRoom(Tree tree)
-{
-  return tree->members < TreeMembersMAX &&
-         Grow(&tree->member, &tree->capacity, tree->members, sizeof *tree->member);
-}
-
-/* treeRead -- a stat; *statReturn is as it was if there is none */
+/* treeRead -- read and parse a stat; FALSE: there is none, and *statReturn is as it was */
 static Bool treeRead(ProcStat statReturn, Tree tree, uint32_t pid, int *fd)
 {
   char path[ProcPathSIZE], text[treeReadSIZE];
@@ -164,12 +162,7 @@ static Bool treeDead(ProcStat stat)
 /* treeStat -- read a process's stat; FALSE: it is gone, or has ended */
 static Bool treeStat(ProcStat statReturn, Tree tree, uint32_t pid)
 {
-  Proc proc = tree->proc;
-  int fd = -1;
-  Bool there = treeRead(statReturn, tree, pid, &fd) && !treeDead(statReturn);
-
-  ProcDrop(proc, &fd);
-  return there;
+  return treeRead(statReturn, tree, pid, NULL) && !treeDead(statReturn);
 }
 
 static void treeTellExec(Tree tree, ProcStat stat)
@@ -181,17 +174,7 @@ static void treeTellExec(Tree tree, ProcStat stat)
   EVENT_US(ProcessExec, stat->pid, known ? program : stat->name);
 }
 
-/* treeKnew -- was it a member not long ago?  Its offer may be read after its end was seen. */
-static Bool treeKnew(Tree tree, uint32_t pid)
-{
-  Index i;
-
-  for (i = 0; i < treeENDED && tree->ended[i] != pid; ++i)
-    ;
-  return i < treeENDED;
-}
-
-/* treeTellEnd -- status as wait has it; NULL if nobody knows */
+/* treeTellEnd -- emit ProcessExit; `status` as wait returns it, NULL if it is not known */
 static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
 {
   SelfEvents self = tree->self;
@@ -205,7 +188,7 @@ static void treeTellEnd(Tree tree, uint32_t pid, const int *status)
     EVENT_UUS(ProcessExit, pid, WEXITSTATUS(*status), "exit");
 }
 
-/* treeInsert -- a member, of which it is told; `held` is taken over */
+/* treeInsert -- make a member, and emit ProcessStart; `held` is taken over.  NULL: no memory, or too many members. */
 static TreeMember treeInsert(Tree tree, ProcStat stat, int held)
 {
   SelfEvents self = tree->self;
@@ -215,7 +198,8 @@ static TreeMember treeInsert(Tree tree, ProcStat stat, int held)
 
   AVER(!there);
   UNUSED(there); /* where nothing is checked */
-  if (!treeRoom(tree) || (member = calloc(1, sizeof *member)) == NULL) {
+  if (tree->members == TreeMembersMAX || !Grow(&tree->member, &tree->capacity, tree->members, sizeof *tree->member) ||
+      (member = calloc(1, sizeof *member)) == NULL) {
     ProcRelease(tree->proc, held);
     return NULL;
   }
@@ -230,7 +214,7 @@ static TreeMember treeInsert(Tree tree, ProcStat stat, int held)
   return member;
 }
 
-/* treeForked -- has it its parent's image yet, stack and all?  A child of fork has, until it executes something else. */
+/* treeForked -- has the process still its parent's image, with its stack?  A child of fork has, until it executes. */
 static Bool treeForked(Tree tree, ProcStat stat)
 {
   Index parent;
@@ -238,25 +222,25 @@ static Bool treeForked(Tree tree, ProcStat stat)
   return treeFind(&parent, tree, stat->parent) && tree->member[parent]->stat.stack == stat->stack;
 }
 
-/* treeJoin -- a member by what its stat says; NULL without memory, or if there are too many */
-static TreeMember treeJoin(Tree tree, ProcStat stat, Bool direct)
+/* treeJoin -- make a process a member, by its stat; without memory, or if there are too many, it does not become one */
+static void treeJoin(Tree tree, ProcStat stat, Bool direct)
 {
   TreeMember member = treeInsert(tree, stat, direct ? -1 : ProcHold(tree->proc, stat->pid));
 
   if (member == NULL)
-    return NULL;
+    return;
   member->direct = direct;
   if (stat->stack != 0 && !treeForked(tree, stat))
     treeTellExec(tree, stat);
-  return member;
 }
 
-/* treeJoinSaid -- a member by what it says itself, and what the system says without /proc; FALSE: that is not enough */
-static Bool treeJoinSaid(Tree tree, TreeMet met)
+/* treeJoinSaid -- make a process a member by what it says itself, and its parent by its pidfd; FALSE: that is not
+ * enough */
+static Bool treeJoinSaid(Tree tree, uint32_t pid, RegionMeet met)
 {
-  ProcStatStruct stat = {.pid = met->pid, .stack = met->stack};
+  ProcStatStruct stat = {.pid = pid, .stack = met->stack};
   SelfEvents self = tree->self;
-  int held = met->stack != 0 ? ProcHold(tree->proc, met->pid) : -1;
+  int held = met->stack != 0 ? ProcHold(tree->proc, pid) : -1;
 
   if (!ProcParent(&stat.parent, held)) {
     ProcRelease(tree->proc, held);
@@ -268,7 +252,7 @@ static Bool treeJoinSaid(Tree tree, TreeMet met)
   return TRUE;
 }
 
-/* treeEnd -- a member has ended; with what status, its stat may say */
+/* treeEnd -- remove a member that has ended, and emit ProcessExit; its last stat may have the status */
 static void treeEnd(Tree tree, Index i, ProcStat stat)
 {
   uint32_t pid = tree->member[i]->stat.pid;
@@ -287,7 +271,7 @@ static void treeEnd(Tree tree, Index i, ProcStat stat)
   treeTellEnd(tree, pid, known ? &status : NULL);
 }
 
-/* treeEnded -- is it known, without a look, that nothing of it is there any more? */
+/* treeEnded -- does its pidfd show that it has ended, and was reaped? */
 static Bool treeEnded(TreeMember member)
 {
   uint32_t parent;
@@ -295,14 +279,8 @@ static Bool treeEnded(TreeMember member)
   return member->stat.start == 0 && !ProcParent(&parent, member->held);
 }
 
-/* treeSame -- is that the stat of this member?  Another process may have its number by now. */
-static Bool treeSame(TreeMember member, ProcStat stat)
-{
-  return member->stat.start != 0 ? stat->start == member->stat.start : !treeEnded(member);
-}
-
-/* treeExecuted -- has the process got another image?  Its stack lies elsewhere then.  While that is being built it
- * moves a little; and where addresses are not random, only a little. */
+/* treeExecuted -- has the process executed a program?  Its stack is elsewhere then.  While exec builds the image the
+ * stack moves a little, and where addresses are not random it moves only a little. */
 static Bool treeExecuted(ProcStat was, ProcStat is)
 {
   uint64_t moved = is->stack > was->stack ? is->stack - was->stack : was->stack - is->stack;
@@ -310,167 +288,125 @@ static Bool treeExecuted(ProcStat was, ProcStat is)
   return is->stack != 0 && was->stack != 0 && moved != 0 && (moved > treeLITTLE || strcmp(is->name, was->name) != 0);
 }
 
-/* treeLook -- what has become of a member?  FALSE: it is one no longer. */
+/* treeLook -- read the stat of a member, and emit what has changed; FALSE: it has ended, and was removed */
 static Bool treeLook(Tree tree, Index i)
 {
   TreeMember member = tree->member[i];
   ProcStatStruct stat;
+  /* Another process may have the same number by now. */
+  Bool there = !treeEnded(member) && treeRead(&stat, tree, member->stat.pid, &member->fd) &&
+               (member->stat.start != 0 ? stat.start == member->stat.start : !treeEnded(member));
+  Bool lives = there && !treeDead(&stat);
 
-  if (treeEnded(member) || !treeRead(&stat, tree, member->stat.pid, &member->fd) || !treeSame(member, &stat)) {
-    if (member->direct)
-      return TRUE;
-    treeEnd(tree, i, NULL);
-    return FALSE;
-  }
-  if (treeDead(&stat)) {
-    member->stat = stat;
-    if (member->direct)
-      return TRUE;
-    treeEnd(tree, i, &stat);
-    return FALSE;
-  }
-  if (treeExecuted(&member->stat, &stat))
+  if (lives && treeExecuted(&member->stat, &stat))
     treeTellExec(tree, &stat);
-  if (stat.stack == 0)
+  if (lives && stat.stack == 0)
     stat.stack = member->stat.stack;
-  member->stat = stat;
-  return TRUE;
+  if (there)
+    member->stat = stat;
+  if (lives || member->direct)
+    return TRUE;
+  treeEnd(tree, i, there ? &stat : NULL);
+  return FALSE;
 }
 
 /* ---- Looking for members ---- */
 
-/* scanMarked -- does the mark stand in the environment of the process? */
-static Bool scanMarked(Tree tree, uint32_t pid)
+/* treeMarked -- is the mark in the environment of the process? */
+static Bool treeMarked(Tree tree, uint32_t pid)
 {
   ssize_t read;
 
-  return tree->mark != NULL && ProcHolds(&read, tree->proc->root, (pid_t)pid, "environ", tree->mark, scanEnvironMAX);
+  return tree->mark != NULL && ProcHolds(&read, tree->proc->root, (pid_t)pid, "environ", tree->mark, treeEnvironMAX);
 }
 
-/* scanAdopt -- strangers whose parent is a member now, and theirs in turn */
-static void scanAdopt(Tree tree)
+/* treeLater -- has the process, by its number, started later than the first of the family? */
+static Bool treeLater(Tree tree, uint32_t pid)
 {
-  Index i, at;
+  return tree->begun || (tree->first != 0 && pid > tree->first);
+}
+
+/* treeAdopt -- make members of strangers whose parent is a member now, and of their children in turn */
+static void treeAdopt(Tree tree)
+{
+  ProcStatStruct stat;
+  TreeOther other;
+  Index at;
 
   while (tree->joined) {
     tree->joined = FALSE;
-    for (i = 0; i < tree->strangers;) {
-      TreeStrangerStruct stranger = tree->stranger[i];
-      ProcStatStruct stat;
-      if (!treeFind(&at, tree, stranger.parent)) {
-        ++i;
-        continue;
+    for (other = tree->other; other < tree->other + tree->others; ++other)
+      if (other->state == treeSTRANGER && treeFind(&at, tree, other->parent)) {
+        other->state = treeKNOWN;
+        if (!treeFind(&at, tree, other->pid) && treeStat(&stat, tree, other->pid))
+          treeJoin(tree, &stat, FALSE);
       }
-      tree->stranger[i] = tree->stranger[--tree->strangers];
-      if (!treeFind(&at, tree, stranger.pid) && treeStat(&stat, tree, stranger.pid))
-        (void)treeJoin(tree, &stat, FALSE);
-    }
   }
 }
 
-/* scanOne -- a process that was not there before: member or stranger */
-static void scanOne(Tree tree, uint32_t pid)
+/* treeScanOne -- find out whether a process that was not there before is a member or a stranger */
+static void treeScanOne(Tree tree, TreeOther other)
 {
   SelfEvents self = tree->self;
   ProcStatStruct stat;
   Index i;
 
-  if (treeFind(&i, tree, pid) || !treeStat(&stat, tree, pid))
+  other->state = treeKNOWN;
+  if (treeFind(&i, tree, other->pid) || !treeStat(&stat, tree, other->pid))
     return;
-  if (tree->follow && (treeFind(&i, tree, stat.parent) || (tree->begun && scanMarked(tree, pid)))) {
-    (void)treeJoin(tree, &stat, FALSE);
+  if (tree->follow &&
+      (treeFind(&i, tree, stat.parent) || (treeLater(tree, other->pid) && treeMarked(tree, other->pid)))) {
+    treeJoin(tree, &stat, FALSE);
     return;
   }
   if (!tree->begun)
-    EVENT_UUS(ProcessSeen, pid, stat.parent, stat.name);
-  AVER(tree->strangers < tree->strangerCapacity);
-  tree->stranger[tree->strangers++] = (TreeStrangerStruct){pid, stat.parent};
+    EVENT_UUS(ProcessSeen, other->pid, stat.parent, stat.name);
+  other->state = treeSTRANGER;
+  other->parent = stat.parent;
 }
 
-/* scanSome -- look at some of those that are new; TRUE if more are left */
-static Bool scanSome(Tree tree)
+/* treeScanSome -- look at some of the fresh processes; TRUE if more are left */
+static Bool treeScanSome(Tree tree)
 {
-  Index end = tree->fresh.count - tree->next > scanBATCH ? tree->next + scanBATCH : tree->fresh.count;
+  Count looked = 0;
 
-  while (tree->next < end)
-    scanOne(tree, tree->fresh.pid[tree->next++]);
+  for (; tree->next < tree->others; ++tree->next)
+    if (tree->other[tree->next].state == treeFRESH) {
+      if (looked++ == treeBATCH)
+        break;
+      treeScanOne(tree, &tree->other[tree->next]);
+    }
   if (tree->follow)
-    scanAdopt(tree);
-  if (tree->next < tree->fresh.count)
-    return TRUE;
-  tree->begun = TRUE;
-  return FALSE;
+    treeAdopt(tree);
+  tree->begun |= tree->next == tree->others;
+  return tree->next < tree->others;
 }
 
-static int scanCompare(const void *a, const void *b)
+/* treeList -- list all processes, and keep what is known of those that were listed before; FALSE: that failed */
+static Bool treeList(Tree tree)
 {
-  const uint32_t *x = a, *y = b;
-
-  return *x < *y ? -1 : *x > *y;
-}
-
-/* scanStrangers -- forget strangers that have gone; have room for as many as there are processes */
-static Bool scanStrangers(Tree tree, TreePids now)
-{
-  TreeStrangerStruct *more;
+  TreeOther was = tree->other, limit = was + tree->others, now;
+  Count count;
   Index i;
 
-  for (i = 0; i < tree->strangers;) {
-    if (bsearch(&tree->stranger[i].pid, now->pid, now->count, sizeof now->pid[0], scanCompare) == NULL)
-      tree->stranger[i] = tree->stranger[--tree->strangers];
-    else
-      ++i;
-  }
-  if (now->count <= tree->strangerCapacity)
-    return TRUE;
-  more = realloc(tree->stranger, now->capacity * sizeof *more);
-  if (more == NULL)
+  if (ProcNumbers(&tree->listed, &tree->listedCapacity, &count, tree->proc, ".") != ResOK ||
+      (now = calloc(count + 1, sizeof *now)) == NULL)
     return FALSE;
-  tree->stranger = more;
-  tree->strangerCapacity = now->capacity;
-  return TRUE;
-}
-
-/* scanFresh -- `fresh` are those of `now` that are not known; FALSE without memory */
-static Bool scanFresh(Tree tree, TreePids now)
-{
-  TreePids known = &tree->known, fresh = &tree->fresh;
-  Index i, j = 0;
-
-  tree->next = fresh->count = 0;
-  if (now->count > fresh->capacity) {
-    uint32_t *more = realloc(fresh->pid, now->capacity * sizeof *more);
-    if (more == NULL)
-      return FALSE;
-    fresh->pid = more;
-    fresh->capacity = now->capacity;
+  for (i = 0; i < count; ++i) {
+    while (was < limit && was->pid < tree->listed[i])
+      ++was;
+    now[i] = was < limit && was->pid == tree->listed[i] ? *was : (TreeOtherStruct){.pid = tree->listed[i]};
   }
-  for (i = 0; i < now->count; ++i) {
-    while (j < known->count && known->pid[j] < now->pid[i])
-      ++j;
-    if (j == known->count || known->pid[j] != now->pid[i])
-      fresh->pid[fresh->count++] = now->pid[i];
-  }
-  return TRUE;
-}
-
-/* scanList -- list all processes; FALSE: not now */
-static Bool scanList(Tree tree)
-{
-  TreePids now = &tree->spare;
-  TreePidsStruct before = tree->known;
-
-  if (ProcNumbers(&now->pid, &now->capacity, &now->count, tree->proc, ".") != ResOK || !scanStrangers(tree, now) ||
-      !scanFresh(tree, now))
-    return FALSE;
-  tree->known = *now;
-  tree->spare = before;
+  free(tree->other);
+  tree->other = now;
+  tree->others = count;
+  tree->next = 0;
   tree->stale = FALSE;
   tree->quiet = 0;
   return TRUE;
 }
 
-/* treeScan -- find members; TRUE: there is more to be looked at soon */
+/* treeScan -- look for new members; TRUE: more processes are to be looked at soon */
 static Bool treeScan(Tree tree)
 {
   uint32_t newest = ProcNewest(tree->proc, &tree->newestFd);
@@ -478,13 +414,13 @@ static Bool treeScan(Tree tree)
   tree->news = newest == 0 || newest != tree->newest;
   tree->newest = newest;
   tree->stale |= tree->news;
-  if (tree->next < tree->fresh.count)
-    return scanSome(tree);
+  if (tree->next < tree->others)
+    return treeScanSome(tree);
   if (tree->begun && !tree->follow)
     return FALSE;
-  if (tree->stale || ++tree->quiet >= scanQUIET)
-    return scanList(tree) && scanSome(tree);
-  scanAdopt(tree);
+  if (tree->stale || ++tree->quiet >= treeQUIET)
+    return treeList(tree) && treeScanSome(tree);
+  treeAdopt(tree);
   return FALSE;
 }
 
@@ -496,10 +432,8 @@ void TreeDestroy(Tree tree)
   while (tree->members > 0)
     treeLeave(tree, tree->members - 1);
   ProcDrop(tree->proc, &tree->newestFd);
-  free(tree->known.pid);
-  free(tree->fresh.pid);
-  free(tree->spare.pid);
-  free(tree->stranger);
+  free(tree->listed);
+  free(tree->other);
   free(tree->member);
   free(tree);
 }
@@ -509,31 +443,35 @@ void TreeAdd(Tree tree, uint32_t pid, Bool direct)
   ProcStatStruct stat = {.pid = pid, .parent = direct ? (uint32_t)getpid() : 0};
   Index i;
 
+  if (direct && tree->first == 0)
+    tree->first = pid;
   if (treeFind(&i, tree, pid))
     return;
-  /* Our own child stays until it is told that it has ended. */
+  /* Our own child stays a member until TreeEnded. */
   if (treeStat(&stat, tree, pid) || direct)
-    (void)treeJoin(tree, &stat, direct);
+    treeJoin(tree, &stat, direct);
 }
 
-void TreeMeet(Tree tree, TreeMet met)
+void TreeMeet(Tree tree, uint32_t pid, RegionMeet met)
 {
-  const char *slash = met->program != NULL ? strrchr(met->program, '/') : NULL;
-  const char *name = slash != NULL ? slash + 1 : met->program != NULL ? met->program : "";
+  const char *slash = strrchr(met->program, '/');
   SelfEvents self = tree->self;
   ProcStatStruct stat;
   Index i;
 
-  if ((treeFind(&i, tree, met->pid) && treeLook(tree, i)) || treeJoinSaid(tree, met))
+  if ((treeFind(&i, tree, pid) && treeLook(tree, i)) || treeJoinSaid(tree, pid, met))
     return;
-  if (treeStat(&stat, tree, met->pid)) {
-    (void)treeJoin(tree, &stat, FALSE);
+  if (treeStat(&stat, tree, pid)) {
+    treeJoin(tree, &stat, FALSE);
     return;
   }
-  if (treeKnew(tree, met->pid))
+  /* Perhaps it was a member not long ago, and its request for a region was read after its end was seen. */
+  for (i = 0; i < treeENDED && tree->ended[i] != pid; ++i)
+    ;
+  if (i < treeENDED)
     return;
-  EVENT_UUS(ProcessStart, met->pid, met->parent, name);
-  treeTellEnd(tree, met->pid, NULL);
+  EVENT_UUS(ProcessStart, pid, 0, slash != NULL ? slash + 1 : met->program);
+  treeTellEnd(tree, pid, NULL);
 }
 
 void TreeEnded(Tree tree, uint32_t pid, int status)
@@ -542,7 +480,7 @@ void TreeEnded(Tree tree, uint32_t pid, int status)
 
   if (!treeFind(&i, tree, pid))
     return;
-  /* If nobody has waited for it yet, its last times can still be had. */
+  /* If it has not been reaped yet, its last times can still be read. */
   tree->member[i]->direct = TRUE;
   (void)treeLook(tree, i);
   treeLeave(tree, i);

@@ -16,6 +16,7 @@
 #include "base/aver.h"
 #include "base/grow.h"
 #include "format/region.h"
+#include "log/logfile.h"
 #include "monitor/procfs.h"
 
 enum {
@@ -31,8 +32,8 @@ enum {
 typedef struct UnrecordedWaitStruct {
   pid_t pid;
   unsigned lack;
-  Bool seen;                /* nobody has announced it; it was found */
-  Bool certain;             /* it cannot come: its file says so */
+  Bool seen;                /* it was not announced, but found */
+  Bool certain;             /* it cannot ask for a region: its file shows that */
   uint64_t since;
   char *path;               /* owned */
 } UnrecordedWaitStruct, *UnrecordedWait;
@@ -40,20 +41,20 @@ typedef struct UnrecordedWaitStruct {
 typedef struct UnrecordedNameStruct {
   char *path;               /* owned */
   const char *reason;
-  Count count;              /* processes whose number is known, */
-  Count seen;               /* those of them that were only seen, */
-  Count hidden;             /* and processes without a number: each may be one that was seen */
+  Count count;              /* processes whose number is known */
+  Count seen;               /* those of them that were found, and not announced */
+  Count hidden;             /* processes whose number is not known: each may be one of `seen` */
 } UnrecordedNameStruct, *UnrecordedName;
 
-/* A process of which all is well, as long as it runs this program. */
+/* A process that need not be looked at again as long as it runs this program. */
 typedef struct UnrecordedClearedStruct {
   pid_t pid;
   uint32_t hash;            /* of the program's path */
   uint64_t when;
 } UnrecordedClearedStruct, *UnrecordedCleared;
 
-/* The reason of a process whose file says that it cannot announce itself.  It is compared only: UnrecordedTell gives no reason
- * then, because its caller knows what the file says. */
+/* The reason of a process whose file shows that it cannot load the library.  It is only compared: UnrecordedTell passes
+ * NULL then, because its caller knows what the file shows. */
 static const char unrecordedFile[] = "its file says that it cannot";
 
 struct UnrecordedStruct {
@@ -62,7 +63,7 @@ struct UnrecordedStruct {
   UnrecordedName name;
   Count names, nameCapacity;
   Count unnamed;            /* processes for which there was no room */
-  uint64_t forgiven;        /* who was announced until then may have recorded itself without a word */
+  uint64_t forgiven;        /* a process that was announced until then may have recorded itself without asking */
   UnrecordedClearedStruct cleared[unrecordedClearedMAX]; /* by the low bits of the process number */
 };
 
@@ -72,38 +73,46 @@ Res UnrecordedCreate(Unrecorded *unrecordedReturn)
   return *unrecordedReturn != NULL ? ResOK : ResMEMORY;
 }
 
-/* unrecordedForget -- the i-th is waited for no longer */
-static void unrecordedForget(Unrecorded absent, Index i)
+/* unrecordedForget -- stop waiting for the i-th process */
+static void unrecordedForget(Unrecorded unrecorded, Index i)
 {
-  free(absent->wait[i].path);
-  absent->wait[i] = absent->wait[--absent->waits];
+  AVER(i < unrecorded->waits);
+  free(unrecorded->wait[i].path);
+  unrecorded->wait[i] = unrecorded->wait[--unrecorded->waits];
 }
 
-void UnrecordedDestroy(Unrecorded absent)
+void UnrecordedDestroy(Unrecorded unrecorded)
 {
   Index i;
 
-  while (absent->waits > 0)
-    unrecordedForget(absent, absent->waits - 1);
-  for (i = 0; i < absent->names; ++i)
-    free(absent->name[i].path);
-  free(absent->wait);
-  free(absent->name);
-  free(absent);
+  AVER(UnrecordedCheck(unrecorded));
+  while (unrecorded->waits > 0)
+    unrecordedForget(unrecorded, unrecorded->waits - 1);
+  for (i = 0; i < unrecorded->names; ++i)
+    free(unrecorded->name[i].path);
+  free(unrecorded->wait);
+  free(unrecorded->name);
+  free(unrecorded);
 }
 
-Bool UnrecordedCheck(Unrecorded absent)
+Bool UnrecordedCheck(Unrecorded unrecorded)
 {
   Index i, k;
 
-  for (i = 0; i < absent->waits; ++i)
+  for (i = 0; i < unrecorded->waits; ++i)
     for (k = 0; k < i; ++k)
-      AVER(absent->wait[i].pid != absent->wait[k].pid);
-  for (i = 0; i < absent->names; ++i)
+      if (unrecorded->wait[i].pid == unrecorded->wait[k].pid)
+        return FALSE;
+  for (i = 0; i < unrecorded->names; ++i) {
+    UnrecordedName name = &unrecorded->name[i];
+    if (name->seen > name->count)
+      return FALSE;
     for (k = 0; k < i; ++k)
-      AVER(absent->name[i].reason != absent->name[k].reason ||
-           strcmp(absent->name[i].path, absent->name[k].path) != 0);
-  return TRUE;
+      if (name->reason == unrecorded->name[k].reason && strcmp(name->path, unrecorded->name[k].path) == 0)
+        return FALSE;
+  }
+  return unrecorded->waits <= unrecorded->waitCapacity && unrecorded->waits <= unrecordedWaitsMAX &&
+         unrecorded->names <= unrecorded->nameCapacity && unrecorded->names <= unrecordedNamesMAX;
 }
 
 static uint32_t unrecordedHash(const char *path)
@@ -115,40 +124,38 @@ static uint32_t unrecordedHash(const char *path)
   return hash;
 }
 
-static UnrecordedCleared unrecordedCleared(Unrecorded absent, pid_t pid)
+static UnrecordedCleared unrecordedCleared(Unrecorded unrecorded, pid_t pid)
 {
-  return &absent->cleared[(unsigned)pid % unrecordedClearedMAX];
+  return &unrecorded->cleared[(unsigned)pid % unrecordedClearedMAX];
 }
 
-static void unrecordedClear(Unrecorded absent, pid_t pid, const char *path, uint64_t now)
-{
-  *unrecordedCleared(absent, pid) = (UnrecordedClearedStruct){pid, unrecordedHash(path), now};
-}
-
-/* unrecordedName -- the name of a program that has not come for this reason; NULL: there are too many */
-static UnrecordedName unrecordedName(Unrecorded absent, const char *path, const char *reason)
+/* unrecordedName -- the entry of a program and a reason; NULL: there are too many */
+static UnrecordedName unrecordedName(Unrecorded unrecorded, const char *path, const char *reason)
 {
   UnrecordedName name;
   Index i;
 
-  for (i = 0; i < absent->names; ++i)
-    if (absent->name[i].reason == reason && strcmp(absent->name[i].path, path) == 0)
-      return &absent->name[i];
-  absent->unnamed += absent->names == unrecordedNamesMAX;
-  if (absent->names == unrecordedNamesMAX ||
-      !Grow(&absent->name, &absent->nameCapacity, absent->names, sizeof *absent->name))
+  for (i = 0; i < unrecorded->names; ++i)
+    if (unrecorded->name[i].reason == reason && strcmp(unrecorded->name[i].path, path) == 0)
+      return &unrecorded->name[i];
+  unrecorded->unnamed += unrecorded->names == unrecordedNamesMAX;
+  if (unrecorded->names == unrecordedNamesMAX ||
+      !Grow(&unrecorded->name, &unrecorded->nameCapacity, unrecorded->names, sizeof *unrecorded->name))
     return NULL;
-  name = &absent->name[absent->names];
+  name = &unrecorded->name[unrecorded->names];
   *name = (UnrecordedNameStruct){.path = strdup(path), .reason = reason};
-  absent->names += name->path != NULL;
+  unrecorded->names += name->path != NULL;
   return name->path != NULL ? name : NULL;
 }
 
-/* unrecordedCount -- one more process has not come.  A file has one name here, whatever links lead to it. */
-static void unrecordedCount(Unrecorded absent, const UnrecordedWaitStruct *wait, const char *path, const char *reason)
+/* unrecordedCount -- count one more process that does not record itself.  A file has one name here, whatever links lead
+ * to it. */
+static void unrecordedCount(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, const char *path,
+                            const char *reason)
 {
   char real[PATH_MAX];
-  UnrecordedName name = unrecordedName(absent, path[0] == '/' && realpath(path, real) != NULL ? real : path, reason);
+  UnrecordedName name =
+      unrecordedName(unrecorded, path[0] == '/' && realpath(path, real) != NULL ? real : path, reason);
 
   if (name != NULL) {
     ++name->count;
@@ -156,92 +163,90 @@ static void unrecordedCount(Unrecorded absent, const UnrecordedWaitStruct *wait,
   }
 }
 
-/* unrecordedOver -- the i-th is waited for no longer; who was certain not to come has been there all the same */
-static void unrecordedOver(Unrecorded absent, Index i)
+/* unrecordedOver -- stop waiting for the i-th process.  One that cannot ask for a region is counted all the same. */
+static void unrecordedOver(Unrecorded unrecorded, Index i)
 {
-  if (absent->wait[i].certain)
-    unrecordedCount(absent, &absent->wait[i], absent->wait[i].path, unrecordedFile);
-  unrecordedForget(absent, i);
+  if (unrecorded->wait[i].certain)
+    unrecordedCount(unrecorded, &unrecorded->wait[i], unrecorded->wait[i].path, unrecordedFile);
+  unrecordedForget(unrecorded, i);
+}
+
+/* unrecordedFind -- where the process is among those that are waited for; `waits` if it is not */
+static Index unrecordedFind(Unrecorded unrecorded, pid_t pid)
+{
+  Index i;
+
+  for (i = 0; i < unrecorded->waits && unrecorded->wait[i].pid != pid; ++i)
+    ;
+  return i;
 }
 
 /* unrecordedNext -- the process has become another program by now, or is another process */
-static void unrecordedNext(Unrecorded absent, pid_t pid)
+static void unrecordedNext(Unrecorded unrecorded, pid_t pid)
 {
-  Index i;
+  Index i = unrecordedFind(unrecorded, pid);
 
-  for (i = absent->waits; i-- > 0; )
-    if (absent->wait[i].pid == pid)
-      unrecordedOver(absent, i);
+  if (i < unrecorded->waits)
+    unrecordedOver(unrecorded, i);
 }
 
-void UnrecordedStays(Unrecorded absent, pid_t pid)
+void UnrecordedStays(Unrecorded unrecorded, pid_t pid)
 {
-  Index i;
+  Index i = unrecordedFind(unrecorded, pid);
 
-  for (i = absent->waits; i-- > 0; )
-    if (absent->wait[i].pid == pid)
-      unrecordedForget(absent, i);
+  if (i < unrecorded->waits)
+    unrecordedForget(unrecorded, i);
 }
 
-void UnrecordedMet(Unrecorded absent, pid_t pid, const char *path, uint64_t now)
+void UnrecordedMet(Unrecorded unrecorded, pid_t pid, const char *path, uint64_t now)
 {
-  unrecordedNext(absent, pid);
-  unrecordedClear(absent, pid, path, now);
+  unrecordedNext(unrecorded, pid);
+  *unrecordedCleared(unrecorded, pid) = (UnrecordedClearedStruct){pid, unrecordedHash(path), now};
 }
 
 /* unrecordedAdd -- wait for a process; where too many are waited for, it is only counted */
-static void unrecordedAdd(Unrecorded absent, UnrecordedWaitStruct wait, const char *path)
+static void unrecordedAdd(Unrecorded unrecorded, UnrecordedWaitStruct wait, const char *path)
 {
-  unrecordedNext(absent, wait.pid);
-  if (absent->waits < unrecordedWaitsMAX &&
-      Grow(&absent->wait, &absent->waitCapacity, absent->waits, sizeof *absent->wait) &&
+  unrecordedNext(unrecorded, wait.pid);
+  if (unrecorded->waits < unrecordedWaitsMAX &&
+      Grow(&unrecorded->wait, &unrecorded->waitCapacity, unrecorded->waits, sizeof *unrecorded->wait) &&
       (wait.path = strdup(path)) != NULL)
-    absent->wait[absent->waits++] = wait;
+    unrecorded->wait[unrecorded->waits++] = wait;
   else
-    ++absent->unnamed;
+    ++unrecorded->unnamed;
 }
 
-/* unrecordedSaw -- a note about a process comes after the process was seen in /proc: forget what was seen.  Both are of one
- * program; the note was still in the queue. */
-static void unrecordedSaw(Unrecorded absent, pid_t pid)
+void UnrecordedExec(Unrecorded unrecorded, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
 {
-  Index i;
+  Index i = unrecordedFind(unrecorded, pid);
 
-  for (i = absent->waits; i-- > 0; )
-    if (absent->wait[i].pid == pid && absent->wait[i].seen)
-      unrecordedForget(absent, i);
+  /* It was seen in /proc while this was still on its way: both are of one program. */
+  if (i < unrecorded->waits && unrecorded->wait[i].seen)
+    unrecordedForget(unrecorded, i);
+  unrecordedAdd(unrecorded, (UnrecordedWaitStruct){.pid = pid, .lack = lack, .certain = certain, .since = now}, path);
 }
 
-void UnrecordedExec(Unrecorded absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
+void UnrecordedStart(Unrecorded unrecorded, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
 {
-  unrecordedSaw(absent, pid);
-  unrecordedAdd(absent, (UnrecordedWaitStruct){.pid = pid, .lack = lack, .certain = certain, .since = now}, path);
-}
-
-void UnrecordedStart(Unrecorded absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now)
-{
-  UnrecordedCleared cleared = unrecordedCleared(absent, pid);
+  UnrecordedCleared cleared = unrecordedCleared(unrecorded, pid);
 
   if (cleared->pid == pid && now - cleared->when <= (uint64_t)unrecordedRECENT * unrecordedNsPerMs)
     return;
-  UnrecordedStays(absent, pid); /* it may have been seen before it was announced */
-  UnrecordedExec(absent, pid, path, lack, certain, now);
+  UnrecordedStays(unrecorded, pid); /* it may have been seen before it was announced */
+  UnrecordedExec(unrecorded, pid, path, lack, certain, now);
 }
 
-void UnrecordedSeen(Unrecorded absent, pid_t pid, const char *path, Bool certain, uint64_t now)
+void UnrecordedSeen(Unrecorded unrecorded, pid_t pid, const char *path, Bool certain, uint64_t now)
 {
-  UnrecordedCleared cleared = unrecordedCleared(absent, pid);
-  Index i;
+  UnrecordedCleared cleared = unrecordedCleared(unrecorded, pid);
 
-  if (cleared->pid == pid && cleared->hash == unrecordedHash(path))
-    return;
-  for (i = 0; i < absent->waits; ++i)
-    if (absent->wait[i].pid == pid)
-      return;
-  unrecordedAdd(absent, (UnrecordedWaitStruct){.pid = pid, .seen = TRUE, .certain = certain, .since = now}, path);
+  if ((cleared->pid != pid || cleared->hash != unrecordedHash(path)) &&
+      unrecordedFind(unrecorded, pid) == unrecorded->waits)
+    unrecordedAdd(unrecorded, (UnrecordedWaitStruct){.pid = pid, .seen = TRUE, .certain = certain, .since = now}, path);
 }
 
-/* unrecordedHolds -- does a file of the process hold this string?  *readReturn: how many bytes were read; -1: it cannot be */
+/* unrecordedHolds -- does a file of the process hold this string?  *readReturn: how many bytes were read; -1: it cannot
+ * be */
 static Bool unrecordedHolds(ssize_t *readReturn, pid_t pid, const char *file, const char *string)
 {
   return ProcHolds(readReturn, AT_FDCWD, pid, file, string, SIZE_MAX);
@@ -264,21 +269,21 @@ static Bool unrecordedElsewhere(pid_t pid)
 /* unrecordedLack -- what was missing in an environment, in words; constants, which are compared by address */
 static const char *unrecordedLack(unsigned lack)
 {
-  /* First: without the library nobody records it. */
-  return (lack & RegionLackOTHERS) != 0      ? "LD_PRELOAD was without libpawprint.so in the environment that it was given"
+  /* The library first: without it nothing else matters. */
+  return (lack & RegionLackOTHERS) != 0 ? "LD_PRELOAD was without libpawprint.so in the environment that it was given"
          : (lack & RegionLackLIBRARY) != 0   ? "LD_PRELOAD was not in the environment that it was given"
          : (lack & RegionLackCOLLECTOR) != 0 ? "another eventrec, inside this one, records it, and what it starts"
-                                           : RegionVARIABLE " was not in the environment that it was given";
+                                             : RegionVARIABLE " was not in the environment that it was given";
 }
 
-void UnrecordedForgive(Unrecorded absent, uint64_t now)
+void UnrecordedForgive(Unrecorded unrecorded, uint64_t now)
 {
-  absent->forgiven = now + (uint64_t)unrecordedMOMENT * unrecordedNsPerMs;
+  unrecorded->forgiven = now + (uint64_t)unrecordedMOMENT * unrecordedNsPerMs;
 }
 
-/* unrecordedReason -- why the process did not announce itself to the collector.  NULL: it need not, or it has ended and the
- * reason cannot be found out. */
-static const char *unrecordedReason(Unrecorded absent, const UnrecordedWaitStruct *wait)
+/* unrecordedReason -- why the process did not announce itself to the collector.  NULL: it need not, or it has ended and
+ * the reason cannot be found out. */
+static const char *unrecordedReason(Unrecorded unrecorded, const UnrecordedWaitStruct *wait)
 {
   Bool recorded, preloads, others;
   ssize_t read;
@@ -288,7 +293,7 @@ static const char *unrecordedReason(Unrecorded absent, const UnrecordedWaitStruc
   if (wait->lack != 0)
     return unrecordedLack(wait->lack);
   if (read <= 0)
-    return wait->seen || wait->since <= absent->forgiven
+    return wait->seen || wait->since <= unrecorded->forgiven
                ? NULL : "it ended, or changed its user, before it announced itself, or could not reach eventrec "
                         "(another network namespace)";
   preloads = unrecordedHolds(&read, wait->pid, "environ", "libpawprint.so");
@@ -303,52 +308,46 @@ static const char *unrecordedReason(Unrecorded absent, const UnrecordedWaitStruc
                                       "it did not load the library";
 }
 
-void UnrecordedHidden(Unrecorded absent, const char *path, unsigned lack)
+void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack)
 {
   char real[PATH_MAX];
   UnrecordedName name;
 
-  /* Who is seen has the name that the system gives the file. */
-  name = lack == 0 ? NULL : unrecordedName(absent, realpath(path, real) != NULL ? real : path, unrecordedLack(lack));
+  /* A process that is found has the name that the system gives the file. */
+  name =
+      lack == 0 ? NULL : unrecordedName(unrecorded, realpath(path, real) != NULL ? real : path, unrecordedLack(lack));
   if (name != NULL)
     ++name->hidden;
 }
 
-/* unrecordedJudge -- count a process that has not come, or remember that all is well */
-static void unrecordedJudge(Unrecorded absent, const UnrecordedWaitStruct *wait, uint64_t now)
+/* unrecordedJudge -- count a process that does not record itself, or remember that it need not be looked at again */
+static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, uint64_t now)
 {
-  const char *reason = wait->certain ? NULL : unrecordedReason(absent, wait);
+  const char *reason = wait->certain ? NULL : unrecordedReason(unrecorded, wait);
   char path[PATH_MAX];
   const char *program = ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) ? path : wait->path;
 
   /* What exec was given is certain; what runs now may be the next program already. */
   if (reason != NULL)
-    unrecordedCount(absent, wait, wait->lack != 0 ? wait->path : program, reason);
-  unrecordedClear(absent, wait->pid, program, now);
+    unrecordedCount(unrecorded, wait, wait->lack != 0 ? wait->path : program, reason);
+  *unrecordedCleared(unrecorded, wait->pid) = (UnrecordedClearedStruct){wait->pid, unrecordedHash(program), now};
 }
 
-/* unrecordedLoading -- may the process still be loading its libraries?  On a busy machine that takes any time; but whoever
- * loads does not sleep. */
+/* unrecordedLoading -- may the process still be loading its libraries?  On a busy machine that takes any time, but a
+ * process that loads does not sleep. */
 static Bool unrecordedLoading(pid_t pid)
 {
   char path[64], text[512];
   const char *behind;
-  ssize_t n = -1;
-  int fd;
 
   (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-  fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    n = read(fd, text, sizeof text - 1);
-    (void)close(fd);
-  }
-  text[n > 0 ? n : 0] = '\0';
+  (void)FileText(path, text, sizeof text);
   behind = strrchr(text, ')');
   return behind != NULL && (strncmp(behind, ") R", 3) == 0 || strncmp(behind, ") D", 3) == 0);
 }
 
-/* unrecordedBefore -- is the process still the program that announced what it is going to be?  On a busy machine any time lies
- * between the note and the exec. */
+/* unrecordedBefore -- does the process still run the program that announced the exec?  On a busy machine any time may
+ * pass between the note and the exec. */
 static Bool unrecordedBefore(const UnrecordedWaitStruct *wait)
 {
   ssize_t read;
@@ -357,8 +356,8 @@ static Bool unrecordedBefore(const UnrecordedWaitStruct *wait)
          unrecordedHolds(&read, wait->pid, "maps", "libpawprint.so");
 }
 
-/* unrecordedDue -- is the moment over?  At the end of the recording it is for who is not there any more, or will not
- * come. */
+/* unrecordedDue -- has the process had its moment to ask for a region?  At the end of the recording (`last`) also a
+ * process has that has ended, or cannot ask. */
 static Bool unrecordedDue(const UnrecordedWaitStruct *wait, uint64_t now, Bool last)
 {
   char path[PATH_MAX];
@@ -368,32 +367,34 @@ static Bool unrecordedDue(const UnrecordedWaitStruct *wait, uint64_t now, Bool l
   if (now - wait->since >= (uint64_t)unrecordedMOMENT * unrecordedNsPerMs)
     return wait->lack != 0 || wait->certain || now - wait->since >= (uint64_t)unrecordedPATIENCE * unrecordedNsPerMs ||
            !unrecordedLoading(wait->pid);
-  return last && (wait->lack != 0 || wait->certain || (!ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) && errno != EACCES));
+  return last && (wait->lack != 0 || wait->certain ||
+                  (!ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) && errno != EACCES));
 }
 
-void UnrecordedPoll(Unrecorded absent, uint64_t now, Bool last)
+void UnrecordedPoll(Unrecorded unrecorded, uint64_t now, Bool last)
 {
   Index i;
 
-  for (i = absent->waits; i-- > 0; )
-    if (unrecordedDue(&absent->wait[i], now, last)) {
-      unrecordedJudge(absent, &absent->wait[i], now);
-      unrecordedOver(absent, i);
+  for (i = unrecorded->waits; i-- > 0; )
+    if (unrecordedDue(&unrecorded->wait[i], now, last)) {
+      unrecordedJudge(unrecorded, &unrecorded->wait[i], now);
+      unrecordedOver(unrecorded, i);
     }
 }
 
-Count UnrecordedUnnamed(Unrecorded absent)
+Count UnrecordedUnnamed(Unrecorded unrecorded)
 {
-  return absent->unnamed;
+  return unrecorded->unnamed;
 }
 
-void UnrecordedTell(Unrecorded absent, void (*tell)(void *data, const char *path, const char *reason, Count count), void *data)
+void UnrecordedTell(Unrecorded unrecorded, void (*tell)(void *data, const char *path, const char *reason, Count count),
+                    void *data)
 {
   Index i;
 
-  AVER(UnrecordedCheck(absent));
-  for (i = 0; i < absent->names; ++i) {
-    UnrecordedName name = &absent->name[i];
+  AVER(UnrecordedCheck(unrecorded));
+  for (i = 0; i < unrecorded->names; ++i) {
+    UnrecordedName name = &unrecorded->name[i];
     tell(data, name->path, name->reason == unrecordedFile ? NULL : name->reason,
          name->count + (name->hidden > name->seen ? name->hidden - name->seen : 0));
   }

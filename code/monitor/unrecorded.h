@@ -1,14 +1,14 @@
 /* unrecorded.h -- finds processes of the family that do not record themselves
  *
- * Each exec by a recorded process is announced beforehand, and a process whose program loads the library asks for a
- * region within a moment.  Who was to come and has not is named at the end, with what is known of the reason.  Programs
- * that nobody announces are found by looking at the family from time to time.
+ * A recorded process announces each exec beforehand, and a process whose program loads the library asks for a region
+ * within a moment.  A process that was announced and does not ask is named at the end of the recording, with the reason
+ * as far as it is known.  Processes that are not announced are found by looking at the family from time to time.
  *
  * Always true (UnrecordedCheck): no process waits twice; no program is named twice for the same reason.
  *
  * One thread.
  *
- * Design: design/collector.md .family      Tests: test/monitor/absenttest.c, test/monitor/absent.t
+ * Design: design/collector.md .family      Tests: test/monitor/unrecordedtest.c, test/monitor/unrecorded.t
  */
 #ifndef MONITOR_UNRECORDED_H
 #define MONITOR_UNRECORDED_H
@@ -21,43 +21,48 @@
 
 typedef struct UnrecordedStruct *Unrecorded;
 
-/* UnrecordedCreate -- nobody is waited for.  ResMEMORY */
-extern Res UnrecordedCreate(Unrecorded *absentReturn);
-extern void UnrecordedDestroy(Unrecorded absent);
-extern Bool UnrecordedCheck(Unrecorded absent);
+/* UnrecordedCreate -- ResMEMORY; no process is waited for yet */
+extern Res UnrecordedCreate(Unrecorded *unrecordedReturn);
+extern void UnrecordedDestroy(Unrecorded unrecorded);
+extern Bool UnrecordedCheck(Unrecorded unrecorded);
 
-/* UnrecordedExec -- a process is about to become this program.  UnrecordedStart -- it was started as this program, and may have
- * come already.  UnrecordedSeen -- it was found in the family, running this program.
+/* UnrecordedExec -- process `pid` is about to execute the program `path`
+ * UnrecordedStart -- the process was started with this program, and may have asked for a region already
+ * UnrecordedSeen -- the process was found in the family, running this program
  *
- * pid   as we number it
- * lack     what is missing in its environment: RegionLack...; 0 if nothing is, or nobody knows
- * certain  by its file it cannot announce itself, however long it lives
- * now      monotonic, ns
+ * pid      in the collector's namespace
+ * lack     what its environment lacks, a mask of RegionLack...; 0 if it lacks nothing, or that is not known
+ * certain  the program's file shows that it cannot load the library
+ * now      CLOCK_MONOTONIC, ns
  */
-extern void UnrecordedExec(Unrecorded absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now);
-extern void UnrecordedStart(Unrecorded absent, pid_t pid, const char *path, unsigned lack, Bool certain, uint64_t now);
-extern void UnrecordedSeen(Unrecorded absent, pid_t pid, const char *path, Bool certain, uint64_t now);
+extern void UnrecordedExec(Unrecorded unrecorded, pid_t pid, const char *path, unsigned lack, Bool certain,
+                           uint64_t now);
+extern void UnrecordedStart(Unrecorded unrecorded, pid_t pid, const char *path, unsigned lack, Bool certain,
+                            uint64_t now);
+extern void UnrecordedSeen(Unrecorded unrecorded, pid_t pid, const char *path, Bool certain, uint64_t now);
 
-/* UnrecordedHidden -- a process was started as this program, and nobody knows its number; it may have been seen, too */
-extern void UnrecordedHidden(Unrecorded absent, const char *path, unsigned lack);
+/* UnrecordedHidden -- a process with an unknown number was started with this program; it may have been seen, too */
+extern void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack);
 
-/* UnrecordedStays -- what UnrecordedExec said did not come to pass.  UnrecordedMet -- the process has come. */
-extern void UnrecordedStays(Unrecorded absent, pid_t pid);
-extern void UnrecordedMet(Unrecorded absent, pid_t pid, const char *path, uint64_t now);
+/* UnrecordedStays -- the exec that UnrecordedExec announced has failed
+ * UnrecordedMet -- the process has asked for a region */
+extern void UnrecordedStays(Unrecorded unrecorded, pid_t pid);
+extern void UnrecordedMet(Unrecorded unrecorded, pid_t pid, const char *path, uint64_t now);
 
-/* UnrecordedForgive -- the collector has stood still for a time, and processes that saw it have recorded themselves without a word:
- * whoever was announced until a moment after now, and has ended before anybody could look, may be one of them, and is not
- * named */
-extern void UnrecordedForgive(Unrecorded absent, uint64_t now);
+/* UnrecordedForgive -- the collector has stood still for a time, and processes that noticed have recorded themselves
+ * without asking it.  A process that was announced until a moment after now, and ended before it was looked at, may be
+ * one of them, and is not named. */
+extern void UnrecordedForgive(Unrecorded unrecorded, uint64_t now);
 
-/* UnrecordedPoll -- judge those for whom the moment is over; all of them if `last`
+/* UnrecordedPoll -- decide about the processes that have had their moment to ask for a region; if `last`, about all
  * cost  some system calls for each */
-extern void UnrecordedPoll(Unrecorded absent, uint64_t now, Bool last);
+extern void UnrecordedPoll(Unrecorded unrecorded, uint64_t now, Bool last);
 
-/* UnrecordedTell -- call `tell` for each program and reason, with the number of processes; without a reason: by its file it
- * could not announce itself.  UnrecordedUnnamed -- processes that nobody can be told of, because there were too many */
-extern Count UnrecordedUnnamed(Unrecorded absent);
-extern void UnrecordedTell(Unrecorded absent, void (*tell)(void *data, const char *path, const char *reason, Count count),
-                           void *data);
+/* UnrecordedTell -- call `tell` for each program and reason, with the number of processes.  The reason is NULL where
+ * the program's file shows that it could not load the library.
+ * UnrecordedUnnamed -- how many processes are left out, because there were too many */
+extern Count UnrecordedUnnamed(Unrecorded unrecorded);
+extern void UnrecordedTell(Unrecorded unrecorded,
+                           void (*tell)(void *data, const char *path, const char *reason, Count count), void *data);
 
 #endif /* MONITOR_UNRECORDED_H */

@@ -9,17 +9,6 @@
 
 enum { addressHostMAX = INET6_ADDRSTRLEN + 2 };
 
-static Bool addressPort(in_port_t *portReturn, const char *digits)
-{
-  unsigned n = 0;
-  const char *p = digits;
-
-  for (; *p >= '0' && *p <= '9' && n <= UINT16_MAX; ++p)
-    n = n * 10 + (unsigned)(*p - '0');
-  *portReturn = htons((uint16_t)n);
-  return p > digits && *p == '\0' && n <= UINT16_MAX;
-}
-
 static Res addressHost(Address address, char *host, in_port_t port, const char **reasonReturn)
 {
   Size length = strlen(host);
@@ -48,12 +37,12 @@ static Res addressHost(Address address, char *host, in_port_t port, const char *
 
 static Res addressTcp(Address address, const char *place, const char **reasonReturn)
 {
-  const char *colon = strrchr(place, ':'), *digits = colon != NULL ? colon + 1 : place;
+  const char *colon = strrchr(place, ':'), *digits = colon != NULL ? colon + 1 : place, *end = digits;
   char host[addressHostMAX] = "";
   Size length = colon != NULL ? (Size)(colon - place) : 0;
-  in_port_t port;
+  uint64_t port = TextNumber(&end, 10);
 
-  if (!addressPort(&port, digits)) {
+  if (end == digits || *end != '\0' || port > UINT16_MAX) {
     *reasonReturn = "it does not end in a port, a number up to 65535";
     return ResPARAM;
   }
@@ -63,7 +52,7 @@ static Res addressTcp(Address address, const char *place, const char **reasonRet
   }
   memcpy(host, place, length);
   host[length] = '\0';
-  return addressHost(address, host, port, reasonReturn);
+  return addressHost(address, host, htons((uint16_t)port), reasonReturn);
 }
 
 static Res addressUnix(Address address, const char *path, const char **reasonReturn)
@@ -97,20 +86,15 @@ void AddressWrite(Text text, Address address)
 
   switch (address->name.any.sa_family) {
   case AF_INET:
-    TextString(text, "tcp:");
-    TextString(text, inet_ntop(AF_INET, &address->name.v4.sin_addr, room, sizeof room));
-    TextChar(text, ':');
-    TextDecimal(text, ntohs(address->name.v4.sin_port));
+    TextFormat(text, "tcp:%s:%u", inet_ntop(AF_INET, &address->name.v4.sin_addr, room, sizeof room),
+               ntohs(address->name.v4.sin_port));
     break;
   case AF_INET6:
-    TextString(text, "tcp:[");
-    TextString(text, inet_ntop(AF_INET6, &address->name.v6.sin6_addr, room, sizeof room));
-    TextString(text, "]:");
-    TextDecimal(text, ntohs(address->name.v6.sin6_port));
+    TextFormat(text, "tcp:[%s]:%u", inet_ntop(AF_INET6, &address->name.v6.sin6_addr, room, sizeof room),
+               ntohs(address->name.v6.sin6_port));
     break;
   default:
-    TextString(text, "unix:");
-    TextString(text, address->name.local.sun_path);
+    TextFormat(text, "unix:%s", address->name.local.sun_path);
     break;
   }
 }

@@ -4,11 +4,9 @@
  */
 #include "plinth/clock.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -22,28 +20,14 @@
 #include "base/text.h"
 #include "plinth/rawsyscall.h"
 
-#if defined(PAWPRINT_LIBRARY)
-extern void __asan_init(void) __attribute__((weak));
-extern void __msan_init(void) __attribute__((weak));
-
-/* clockTaken -- does a sanitizer stand in front of clock_gettime?  Its own is not ready when ours is first needed. */
-static inline Bool clockTaken(void)
-{
-  return __asan_init != NULL || __msan_init != NULL;
-}
-#else
-#define clockTaken() FALSE
-#endif
-
 static uint64_t clockGet(clockid_t id)
 {
   struct timespec t = {0, 0};
-
   Bool barred = __atomic_load_n(&EventClockBarred, __ATOMIC_RELAXED);
 
   if (UNLIKELY(barred))
     id = id == CLOCK_REALTIME ? CLOCK_REALTIME_COARSE : CLOCK_MONOTONIC_COARSE;
-  if (UNLIKELY(clockTaken()) && !barred)
+  if (UNLIKELY(RawSANITIZED) && !barred)
     (void)RawCall(SYS_clock_gettime, id, &t);
   else
     (void)clock_gettime(id, &t);
@@ -59,8 +43,8 @@ uint64_t EventClockMonotonic(void)
 
 #if defined(__x86_64__)
 
-/* clockEven -- does the processor promise that its counter runs evenly?  Of libc, which has asked it: in virtual machines
- * the question takes tens of microseconds. */
+/* clockEven -- does the processor promise that its counter runs evenly?  Of libc, which has asked it: in virtual
+ * machines the question takes tens of microseconds. */
 static Bool clockEven(void)
 {
 #if defined(CPU_FEATURE_PRESENT)
@@ -82,10 +66,15 @@ static Bool clockSystemTrusts(void)
   return size >= 3 && memcmp(name, "tsc", 3) == 0;
 }
 
+#define clockSLOW (!clockEven() && !clockSystemTrusts())
+#elif defined(__aarch64__)
+#define clockSLOW FALSE
+#else
+#define clockSLOW TRUE
 #endif
 
-/* What was found out of the machine, once in a process and its children by fork.  Two threads at once would only find the
- * same twice. */
+/* What was found out of the machine, once in a process and its children by fork.  Two threads at once would only find
+ * the same twice. */
 static struct {
   Bool told;                     /* by EventClockTold */
   Bool slow;
@@ -96,15 +85,7 @@ static struct {
 
 Bool EventClockChoose(void)
 {
-  if (clockKnown.told)
-    return clockKnown.slow;
-#if defined(__x86_64__)
-  return !clockEven() && !clockSystemTrusts();
-#elif defined(__aarch64__)
-  return FALSE;
-#else
-  return TRUE;
-#endif
+  return clockKnown.told ? clockKnown.slow : clockSLOW;
 }
 
 void EventClockSync(Sync sync, Bool slow)
@@ -121,6 +102,13 @@ void EventClockSync(Sync sync, Bool slow)
     }
   }
   sync->real = clockGet(CLOCK_REALTIME) - (EventClockMonotonic() - sync->mono);
+}
+
+uint64_t EventClockRate(const SyncStruct *begin, const SyncStruct *end)
+{
+  return end->mono <= begin->mono
+             ? 1000000000
+             : (uint64_t)((double)(end->ticks - begin->ticks) * 1e9 / (double)(end->mono - begin->mono));
 }
 
 /* clockFrequency -- ticks a second: as the processor says, else measured over a fifth of a millisecond.  Readers use
@@ -143,7 +131,7 @@ static uint64_t clockFrequency(void)
   do
     EventClockSync(&end, FALSE);
   while (end.mono - begin.mono < 200000);
-  return (uint64_t)((double)(end.ticks - begin.ticks) * 1e9 / (double)(end.mono - begin.mono));
+  return EventClockRate(&begin, &end);
 }
 
 /* clockBoot -- the identity of the system's run, or "" */
@@ -184,21 +172,14 @@ const char *EventClockTell(char room[EventClockTellSIZE], Bool slow)
 {
   char name[EventClockNameSIZE], boot[EventClockBootSIZE];
   uint64_t frequency;
-  TextStruct text;
 
   EventClockDescribe(name, &frequency, boot, slow);
-  TextInit(&text, room, EventClockTellSIZE);
-  TextString(&text, name);
-  TextChar(&text, ':');
-  TextDecimal(&text, frequency);
-  TextChar(&text, ':');
-  TextString(&text, boot);
-  return TextTerminate(&text);
+  return TextMake(room, EventClockTellSIZE, "%s:%ju:%s", name, frequency, boot);
 }
 
 Bool EventClockTold(const char *told)
 {
-  uint64_t frequency = 0;
+  uint64_t frequency;
   Bool slow;
 
   for (slow = FALSE; strncmp(told, clockName(slow), strlen(clockName(slow))) != 0; slow = TRUE)
@@ -207,8 +188,7 @@ Bool EventClockTold(const char *told)
   told += strlen(clockName(slow));
   if (*told++ != ':')
     return FALSE;
-  for (; *told >= '0' && *told <= '9' && frequency < UINT64_MAX / 16; ++told)
-    frequency = frequency * 10 + (uint64_t)(*told - '0');
+  frequency = TextNumber(&told, 10);
   if (*told++ != ':' || frequency == 0 || strlen(told) >= EventClockBootSIZE)
     return FALSE;
   clockKnown.told = TRUE;
@@ -219,7 +199,7 @@ Bool EventClockTold(const char *told)
   return TRUE;
 }
 
-/* What the coarse clock is counted from, and the last time that was told. */
+/* The moment from which the coarse clock is counted, and the last time that an event was given. */
 static struct {
   uint64_t ticks, ns, frequency, last;
 } clockBar;

@@ -38,11 +38,12 @@ static inline uint64_t EventClockCounter(Bool slow)
   return EventClockMonotonic();
 }
 
-/* EventClockBar -- from here on the process does without the processor's counter and without the system's help: the
- * system forbids a thread both (seccomp's strict mode), or the counter (PR_SET_TSC).  Time then is what the kernel leaves
- * in memory, every few milliseconds, and each event a tick later than the last one.  Ticks remain what they were.
+/* EventClockBar -- from here on the process uses neither the processor's counter nor system calls for the time,
+ * because a thread is forbidden both (seccomp's strict mode), or the counter (PR_SET_TSC).  Time is then the coarse
+ * clock, which the kernel updates in memory every few milliseconds, and each event is one tick later than the one
+ * before.  The unit stays the same.
  * slow  as for EventClock
- * EventClockUnbar -- it was not so, after all */
+ * EventClockUnbar -- the system has refused that: use the counter again */
 extern void EventClockBar(Bool slow);
 extern void EventClockUnbar(void);
 
@@ -60,18 +61,22 @@ static inline uint64_t EventClock(Bool slow)
 /* EventClockChoose -- which clock serves on this machine; TRUE for the slow one */
 extern Bool EventClockChoose(void);
 
-/* EventClockSync -- ticks and the system's clocks at one moment: the closest of a few readings, about 30 ns apart */
+/* EventClockSync -- ticks and the system's clocks at one moment: the best of a few readings, which are about 30 ns
+ * apart */
 extern void EventClockSync(Sync syncReturn, Bool slow);
 
-/* EventClockDescribe -- what a header says of the clock: its name, ticks a second, and the identity of the system's run
- * (or "").  Where a frequency is asked for it may have to be measured, once, which takes a fifth of a millisecond; the
- * identity is read from a file.  Neither is looked for where its place is NULL. */
+/* EventClockRate -- ticks a second, from two moments; rough if they are close */
+extern uint64_t EventClockRate(const SyncStruct *begin, const SyncStruct *end);
+
+/* EventClockDescribe -- the clock's description for header blocks: its name, its ticks a second, and the identity of
+ * the system's run (or "").  The frequency may have to be measured, once, which takes a fifth of a millisecond; the
+ * identity is read from a file.  Neither is done where its place is NULL. */
 extern void EventClockDescribe(char clockReturn[EventClockNameSIZE], uint64_t *frequencyReturn,
                                char bootReturn[EventClockBootSIZE], Bool slow);
 
-/* EventClockTell -- all of that as text, in `room`, for other processes of the same machine and the same run of it
- * EventClockTold -- this is such a process: from here on nothing is asked of the system or measured.  FALSE: it is no
- * such text, and nothing changes. */
+/* EventClockTell -- the description as text, in `room`, for other processes of the same run of the same machine
+ * EventClockTold -- use such a text instead of asking the system and measuring.  FALSE: it is not one, and nothing
+ * changes. */
 enum { EventClockTellSIZE = 96 };
 extern const char *EventClockTell(char room[EventClockTellSIZE], Bool slow);
 extern Bool EventClockTold(const char *told);

@@ -1,4 +1,4 @@
-/* descriptor.c -- descriptors of ours in a program that closes what it does not know
+/* descriptor.c -- keeps the library's descriptors open in a program that may close, or reuse, any number
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -12,12 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "plinth/rawsyscall.h"
 #include "plinth/seccomp.h"
 
 enum {
-  descriptorPlinthsMAX = 16, /* whose descriptors are kept; those of more are only looked at */
-  descriptorNap = 50000,     /* ns, and how often, that those who use a descriptor are waited for */
+  descriptorPlinthsMAX = 16, /* plinths whose descriptors are moved out of the program's way; those of more are only
+                                checked before each use */
+  descriptorNap = 50000,     /* ns between two looks whether a thread still uses a descriptor; and how many looks */
   descriptorNaps = 20000
 };
 
@@ -26,11 +28,11 @@ int DescriptorLowest = INT_MAX;
 static Plinth descriptorPlinths[descriptorPlinthsMAX];
 static uint32_t descriptorPid; /* the process whose numbers are in them */
 
-/* Who looks at a descriptor and uses it is counted, in one of two counts by turns: after a move the turn changes, and
- * nobody in the old count means that nobody has the old number. */
+/* Threads that check a descriptor and use it are counted, in one of two counts by turns: after a move the turn
+ * changes, and when the old count is 0 no thread has the old number. */
 static unsigned descriptorTurn, descriptorUsers[2];
 
-/* The thread has a table of its own. */
+/* The thread has a descriptor table of its own (the end of this file). */
 static __thread Bool descriptorApart __attribute__((tls_model("initial-exec")));
 
 static Size descriptorLimit(void)
@@ -66,7 +68,7 @@ static int descriptorOf(Plinth plinth)
   return __atomic_load_n(&plinth->fd, __ATOMIC_SEQ_CST);
 }
 
-/* descriptorShow -- the wrappers are to know of the plinth's descriptor */
+/* descriptorShow -- enter the plinth's descriptor where the wrappers of close and its kin look */
 static void descriptorShow(Plinth plinth, int fd)
 {
   int lowest = __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED);
@@ -87,7 +89,7 @@ static void descriptorShow(Plinth plinth, int fd)
     ;
 }
 
-/* descriptorHide -- the plinth has none any more */
+/* descriptorHide -- take the plinth's descriptor out again */
 static void descriptorHide(Plinth plinth)
 {
   Index i;
@@ -135,7 +137,7 @@ Res DescriptorAgain(Plinth plinth, int fd)
   if (high >= 0)
     (void)RawCall(SYS_close, fd);
   descriptorShow(plinth, now);
-  /* Another thread may have found that ours is gone, and opened it again. */
+  /* Another thread may have noticed that the program closed ours, and opened the file again. */
   if (!__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
     (void)RawCall(SYS_close, now);
   return ResOK;
@@ -143,6 +145,7 @@ Res DescriptorAgain(Plinth plinth, int fd)
 
 Res DescriptorTake(Plinth plinth, int fd)
 {
+  AVER(fd >= 0);
   return DescriptorNote(plinth, fd) == ResOK ? DescriptorAgain(plinth, fd) : ResIO;
 }
 
@@ -180,7 +183,7 @@ unsigned DescriptorEnter(void)
   for (;;) {
     unsigned turn = __atomic_load_n(&descriptorTurn, __ATOMIC_SEQ_CST) & 1;
     (void)__atomic_fetch_add(&descriptorUsers[turn], 1, __ATOMIC_SEQ_CST);
-    /* Else somebody moves: once for each time that the program takes a number of ours. */
+    /* Another thread has just moved a descriptor, which happens only when the program takes a number of ours: again. */
     if ((__atomic_load_n(&descriptorTurn, __ATOMIC_SEQ_CST) & 1) == turn)
       return turn;
     DescriptorLeave(turn);
@@ -189,20 +192,21 @@ unsigned DescriptorEnter(void)
 
 void DescriptorLeave(unsigned turn)
 {
+  AVER(turn <= 1);
   (void)__atomic_fetch_sub(&descriptorUsers[turn], 1, __ATOMIC_SEQ_CST);
 }
 
-/* descriptorSettle -- wait until nobody uses what was moved; a write to a slow disk takes its time */
+/* descriptorSettle -- wait until no thread uses the old number of a moved descriptor; a write to a slow disk may take
+ * long */
 static void descriptorSettle(void)
 {
   unsigned turn = __atomic_fetch_add(&descriptorTurn, 1, __ATOMIC_SEQ_CST) & 1, naps;
-  long nap[2] = {0, descriptorNap};
 
   for (naps = 0; naps < descriptorNaps && __atomic_load_n(&descriptorUsers[turn], __ATOMIC_SEQ_CST) != 0; ++naps)
-    (void)RawCall(SYS_nanosleep, nap, NULL);
+    RawNap(descriptorNap);
 }
 
-/* descriptorFind -- whose this number is; NULL: it is not ours */
+/* descriptorFind -- the plinth that has this number; NULL: the number is not ours */
 static Plinth descriptorFind(int fd)
 {
   struct stat status;
@@ -214,6 +218,18 @@ static Plinth descriptorFind(int fd)
       return plinth;
   }
   return NULL;
+}
+
+Bool DescriptorCheck(void)
+{
+  Bool sound = TRUE;
+  Index i;
+
+  for (i = 0; i < descriptorPlinthsMAX; ++i) {
+    int fd = descriptorPlinths[i] != NULL ? descriptorPlinths[i]->fd : -1;
+    sound &= fd == -1 || fd >= DescriptorLowest;
+  }
+  return sound;
 }
 
 Bool DescriptorKept(int fd)
@@ -269,11 +285,11 @@ enum {
   apartSTACK = 128 << 10, /* bytes */
   apartPIPES = 3,         /* two descriptors each: a socket, a pair of them, and three that come with an answer */
   apartFIRST = STDERR_FILENO + 1,
-  apartCLOSED = 32        /* so many of the copies are closed, from apartFIRST on, but for those of ours */
+  apartCLOSED = 32        /* so many of the program's copies are closed, from apartFIRST on, but none of ours */
 };
 
-/* A thread, but for its table of descriptors (CLONE_FILES).  With CLONE_VFORK we sleep until it has ended, so it may have our
- * thread-local memory. */
+/* A thread, except that it has a copy of the descriptor table (no CLONE_FILES).  With CLONE_VFORK we sleep until it has
+ * ended, so it can use our thread-local memory. */
 #define apartFLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK)
 
 typedef struct ApartStruct {
@@ -281,10 +297,10 @@ typedef struct ApartStruct {
   void *closure;
 } ApartStruct, *Apart;
 
-/* Not mapped for the occasion: there may be no memory, either. */
+/* Its stack is static, because there may be no memory to map one, either. */
 static char apartStack[apartSTACK] __attribute__((aligned(64))) LARGE;
 
-static uint32_t apartBusy; /* the process that runs something so; a child of fork does not */
+static uint32_t apartBusy; /* the process in which such a thread runs: in a child of fork none does */
 
 Bool ApartRoom(void)
 {
@@ -321,11 +337,12 @@ Bool ApartRun(void (*function)(void *closure), void *closure)
   int error = errno;
   Bool run;
 
+  AVER(function != NULL);
   if (RawBarred() || (ForbidAny() && ForbidCall(SYS_clone, call)) ||
       busy == pid ||
       !__atomic_compare_exchange_n(&apartBusy, &busy, pid, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
     return FALSE;
-  /* By libc, which knows how a thread begins on a stack of its own. */
+  /* libc's clone, because it knows how to start a function on another stack. */
   run = clone(apartMain, apartStack + sizeof apartStack, apartFLAGS, &apart) > 0;
   __atomic_store_n(&apartBusy, 0, __ATOMIC_RELEASE);
   errno = error;

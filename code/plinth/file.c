@@ -1,8 +1,8 @@
 /* file.c -- a plinth that appends to a file
  *
- * Several processes append to one log: each message is one write with O_APPEND.  Where the descriptor
- * is not ours any more, the file is opened again by its name; and where the program may have so few that we may keep
- * none (DescriptorMay), for each message.
+ * Several processes append to one log: each message is one write with O_APPEND.  If the descriptor is not ours any
+ * more, the file is opened again by its name.  If the program may have so few descriptors that we may keep none
+ * (DescriptorMay), it is opened for each message.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "plinth/descriptor.h"
@@ -26,22 +25,9 @@ enum {
   fileLIMIT = DescriptorTOP + DescriptorROOM
 };
 
-/* fileAbsolute -- the place means the same after a chdir */
-static Res fileAbsolute(Plinth plinth, const char *path)
-{
-  TextStruct text;
-
-  TextInit(&text, plinth->place, sizeof plinth->place);
-  return RawAbsolute(&text, path);
-}
-
 void PlinthFileTell(Text text, uint64_t device, uint64_t inode, uint64_t birth)
 {
-  TextDecimal(text, device);
-  TextChar(text, ':');
-  TextDecimal(text, inode);
-  TextChar(text, ':');
-  TextDecimal(text, birth);
+  TextFormat(text, "%ju:%ju:%ju", device, inode, birth);
 }
 
 /* fileIsFamily -- is the file one of those that `family` names? */
@@ -64,8 +50,8 @@ static Bool fileIsFamily(int fd, const char *family)
   return FALSE;
 }
 
-/* fileAppends -- is this number open as we open a log, where DescriptorTake puts them?  What the program has from a shell
- * is not.
+/* fileAppends -- is this number open as we open a log, where DescriptorTake puts them?  What the program has from a
+ * shell is not.
  * kept  FD_CLOEXEC; 0: it survived exec
  */
 static Bool fileAppends(int fd, long kept)
@@ -115,7 +101,7 @@ void PlinthFileLeave(Plinth plinth, const char *family)
     (void)RawCall(SYS_fcntl, fd, F_SETFD, 0);
 }
 
-/* fileHoldsNothing -- is it a device such as /dev/full or /dev/null, in which nothing could be overwritten? */
+/* fileHoldsNothing -- is it a device such as /dev/full or /dev/null, which has nothing that could be overwritten? */
 static Bool fileHoldsNothing(int fd)
 {
   struct stat status;
@@ -123,30 +109,22 @@ static Bool fileHoldsNothing(int fd)
   return RawStat(fd, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
-/* fileKeep -- the file that was opened is the plinth's; its descriptor, too, unless the program needs it more */
-static Res fileKeep(Plinth plinth, int fd)
+static Res fileOpen(Plinth plinth, const PlinthClassStruct *class, const char *place, const char *family,
+                    const char **reasonReturn)
 {
+  int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  TextStruct text;
+  long fd;
   Res res;
 
-  if (DescriptorMay())
-    return DescriptorTake(plinth, fd);
-  res = DescriptorNote(plinth, fd);
-  if (res == ResOK)
-    (void)RawCall(SYS_close, fd);
-  return res;
-}
-
-static Res fileOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
-{
-  Res res = fileAbsolute(plinth, place);
-  int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
-  long fd;
-
+  UNUSED(class);
+  TextInit(&text, plinth->place, sizeof plinth->place);
+  res = RawAbsolute(&text, place); /* the place means the same after a chdir */
   if (res != ResOK) {
     *reasonReturn = "its name is too long";
     return res;
   }
-  /* A family has its log: what is called so in another root folder, or was made since, is not that. */
+  /* A family has one log: a file of its name in another root folder, or made later, is another one. */
   fd = family != NULL ? -EEXIST : RawCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
   if (fd == -EEXIST) {
     fd = RawCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_NONBLOCK);
@@ -161,13 +139,19 @@ static Res fileOpen(Plinth plinth, const char *place, const char *family, const 
     *reasonReturn = RawErrno((int)-fd);
     return ResIO;
   }
-  return fileKeep(plinth, (int)fd);
+  if (DescriptorMay())
+    return DescriptorTake(plinth, (int)fd);
+  /* The program needs its descriptors more: the file is opened again for each message. */
+  res = DescriptorNote(plinth, (int)fd);
+  if (res == ResOK)
+    (void)RawCall(SYS_close, fd);
+  return res;
 }
 
 /* fileReopen -- the file under its name; -1: it cannot be had
  *
- * A number is given again as soon as its file is gone, so where the system does not tell when a file was born nobody knows
- * whether it is still the one: what is to be written stays where it is.  Nobody waits for the reader of a FIFO.
+ * A number is given again as soon as its file is gone, so where the system does not tell when a file was born nobody
+ * knows whether it is still the one: what is to be written stays where it is.  Nobody waits for the reader of a FIFO.
  * lentReturn  the descriptor is not kept: it is to be closed after use
  */
 static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, const char **reasonReturn)
@@ -192,8 +176,9 @@ static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, cons
   return (int)fd;
 }
 
-/* fileWithinLimit -- a write to the limit on file sizes would be cut there; and there is to be room for the last words.  After
- * a message that found none nothing else goes out before those: a small block without its header block would be no use. */
+/* fileWithinLimit -- a write to the limit on file sizes would be cut there; and there is to be room for the last
+ * words.  After a message that found none nothing else goes out before those: a small block without its header block
+ * would be no use. */
 static Bool fileWithinLimit(Plinth plinth, struct stat *status, Size size)
 {
   uint64_t reserve = plinth->last ? 0 : PlinthRESERVE;
@@ -208,9 +193,10 @@ static Bool fileWithinLimit(Plinth plinth, struct stat *status, Size size)
   return FALSE;
 }
 
-/* fileWrite -- one message.  Where a write is cut short another process may have written something behind it already: what
- * went out is no sound block, which readers pass, and the whole of it is written anew. */
-static Res fileWrite(Plinth plinth, int fd, struct stat *status, const void *message, Size size, const char **reasonReturn)
+/* fileWrite -- one message.  Where a write is cut short another process may have written something behind it already:
+ * what went out is no sound block, which readers pass, and the whole of it is written anew. */
+static Res fileWrite(Plinth plinth, int fd, struct stat *status, const void *message, Size size,
+                     const char **reasonReturn)
 {
   unsigned tries;
   long n = 0;

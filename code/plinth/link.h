@@ -8,10 +8,11 @@
  * whatever happens to the connection; "no": it will have none of this link; others are requests to whoever emits
  * ("kinds LIST", "flush").  After the hello it acknowledges at once what it has from earlier connections.
  *
- * So nothing is lost and nothing comes twice as long as both live: the sender keeps what is not acknowledged and begins
- * each connection with it, and the receiver knows by the numbers what it has already.
+ * So nothing is lost and nothing comes twice as long as both live: the sender keeps what is not acknowledged and
+ * begins each connection with it, and the receiver knows by the numbers what it has already.
  *
- * Design: design/collector.md .out      Tests: test/plinth/resendqueuetest.c, test/plinth/sockettest.c, test/listen/listen.t
+ * Design: design/collector.md .out      Tests: test/plinth/resendqueuetest.c, test/plinth/sockettest.c,
+ * test/listen/listen.t
  */
 #ifndef PLINTH_LINK_H
 #define PLINTH_LINK_H

@@ -1,4 +1,4 @@
-/* plinth.c -- choosing a way out, and what all of them have in common
+/* plinth.c -- opening and using a way out, whichever it is; and the two that lead nowhere: into memory, and away
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -13,11 +13,74 @@
 
 enum { plinthFINISH = 1000 }; /* ms that the end of a process may take */
 
-/* A plinth that leads nowhere: everything goes out, nothing arrives; for measuring, and to switch a way out off. */
+/* ---- A plinth into memory, which keeps messages one behind the other (PlinthMemoryStruct) ---- */
 
-static Res noneOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
+static Res memoryOpen(Plinth plinth, const PlinthClassStruct *class, const char *place, const char *family,
+                      const char **reasonReturn)
 {
-  UNUSED(plinth), UNUSED(place), UNUSED(family), UNUSED(reasonReturn);
+  Size own = WordAlignUp(sizeof(PlinthMemoryStruct), RawPAGE);
+  uint64_t size = TextNumber(&place, 10);
+  PlinthMemory memory;
+
+  UNUSED(class), UNUSED(family);
+  if (*place != '\0' || size == 0 || size > SIZE_MAX / 32) {
+    *reasonReturn = "its size is no number of bytes";
+    return ResPARAM;
+  }
+  plinth->size = own + WordAlignUp(size, RawPAGE);
+  memory = RawMap(plinth->size, RawPAGE);
+  if (memory == NULL) {
+    *reasonReturn = "no memory";
+    return ResMEMORY;
+  }
+  memory->base = (char *)memory + own;
+  memory->size = size;
+  plinth->state = memory;
+  (void)strcpy(plinth->place, "memory");
+  return ResOK;
+}
+
+PlinthMemory PlinthMemoryOf(Plinth plinth)
+{
+  AVER(plinth->class == &PlinthClassMemory);
+  return plinth->state;
+}
+
+static Res memorySend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
+{
+  PlinthMemory memory = plinth->state;
+  Res res = ResLIMIT;
+
+  if (!RawLock(&memory->lock, TRUE)) {
+    *reasonReturn = "another thread has stopped in the middle of sending";
+    return res;
+  }
+  AVER(memory->used <= memory->size);
+  if (size <= memory->size - memory->used) {
+    memcpy(memory->base + memory->used, message, size);
+    memory->used += size;
+    res = ResOK;
+  }
+  RawUnlock(&memory->lock);
+  *reasonReturn = "it is full";
+  return res;
+}
+
+static void memoryClose(Plinth plinth)
+{
+  RawUnmap(plinth->state, plinth->size);
+  plinth->state = NULL;
+}
+
+const PlinthClassStruct PlinthClassMemory = {.name = "memory", .open = memoryOpen, .send = memorySend,
+                                             .close = memoryClose};
+
+/* ---- A plinth that discards all messages: for measuring, and to switch a way out off ---- */
+
+static Res noneOpen(Plinth plinth, const PlinthClassStruct *class, const char *place, const char *family,
+                    const char **reasonReturn)
+{
+  UNUSED(plinth), UNUSED(class), UNUSED(place), UNUSED(family), UNUSED(reasonReturn);
   return ResOK;
 }
 
@@ -28,6 +91,8 @@ static Res noneSend(Plinth plinth, const void *message, Size size, const char **
 }
 
 const PlinthClassStruct PlinthClassNone = {.name = "none", .open = noneOpen, .send = noneSend};
+
+/* ---- All plinths ---- */
 
 static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone,
                                                     &PlinthClassTcp, &PlinthClassUnix};
@@ -55,6 +120,7 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
   const PlinthClassStruct *class = plinthFind(where, &place);
   Res res;
 
+  AVER(PlinthClassOf(plinth) == NULL);
   memset((char *)plinth + offsetof(PlinthStruct, place), 0,
          sizeof *plinth - offsetof(PlinthStruct, place)); /* others look at the class */
   plinth->fd = -1;
@@ -66,24 +132,18 @@ Res PlinthOpen(Plinth plinth, const char *where, const char *family, const char 
     *reasonReturn = "its name is too long";
     return ResLIMIT;
   }
-  res = class->open(plinth, place, family, reasonReturn);
+  res = class->open(plinth, class, place, family, reasonReturn);
   if (res == ResOK)
     __atomic_store_n(&plinth->class, class, __ATOMIC_RELEASE); /* others may send from now on */
   return res;
 }
 
-/* plinthTry -- one message; what goes out is counted */
+/* plinthTry -- one message */
 static Res plinthTry(Plinth plinth, const void *message, Size size, const char **reasonReturn)
 {
-  Res res;
-
   AVER(PlinthCheck(plinth));
-  res = plinth->class->send(plinth, message, size, reasonReturn);
-  if (res == ResOK) {
-    (void)__atomic_fetch_add(&plinth->sent, 1, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_add(&plinth->bytes, size, __ATOMIC_RELAXED);
-  }
-  return res;
+  AVER(size > 0);
+  return plinth->class->send(plinth, message, size, reasonReturn);
 }
 
 /* plinthHeader -- a header block, with which to begin anew */
@@ -144,18 +204,13 @@ Res PlinthFinish(Plinth plinth, PlinthEvents events)
   Count left = PlinthWait(plinth, plinthFINISH);
   uint64_t lost;
   char room[160];
-  TextStruct text;
 
   if (left == 0)
     return ResOK;
   lost = PlinthLeft(plinth, events);
-  TextInit(&text, room, sizeof room);
-  TextDecimal(&text, left);
-  TextString(&text, left == 1 ? " block with " : " blocks with ");
-  TextDecimal(&text, lost);
-  TextString(&text, lost == 1 ? " event " : " events ");
-  TextString(&text, left == 1 ? "was not acknowledged in time" : "were not acknowledged in time");
-  RawSay("the log may be incomplete", plinth->place, TextTerminate(&text));
+  (void)TextMake(room, sizeof room, "%zu block%s with %ju event%s %s not acknowledged in time", left, TextPlural(left),
+                 lost, TextPlural(lost), left == 1 ? "was" : "were");
+  RawSay("the log may be incomplete", plinth->place, room);
   return ResLIMIT;
 }
 
@@ -176,7 +231,6 @@ void PlinthClose(Plinth plinth)
 
 Bool PlinthCheck(Plinth plinth)
 {
-  AVER(plinth->class != NULL);
-  AVER(plinth->place[sizeof plinth->place - 1] == '\0');
-  return TRUE;
+  return plinth->class != NULL && plinth->class->send != NULL && plinth->place[sizeof plinth->place - 1] == '\0' &&
+         plinth->fd >= -1;
 }

@@ -11,16 +11,19 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "base/text.h"
 #include "plinth/seccomp.h"
 
-enum { rawPAGE = 4096 }; /* bytes of the smallest page: every mapping is so aligned */
-enum { rawOVERFLOW = 65534 }; /* what the system calls a user that has no number in a user namespace */
+enum { rawNAP = 50000, rawNAPS = 2000 }; /* ns that a locked lock is waited for at a time, and how often */
+enum { rawOVERFLOW = 65534 }; /* the number that the system gives a user without one in a user namespace */
 
 /* Of the calls by this name the one that fills in what <sys/stat.h> has. */
 #if defined(SYS_fstat64) && !defined(__LP64__)
@@ -100,6 +103,16 @@ uint64_t RawLimit(int resource)
   return RawCall(SYS_prlimit64, 0, resource, NULL, limit) == 0 ? limit[0] : UINT64_MAX;
 }
 
+Bool RawLimitRaise(int resource)
+{
+  uint64_t limit[2]; /* now, and at most */
+
+  if (RawCall(SYS_prlimit64, 0, resource, NULL, limit) != 0 || limit[0] >= limit[1])
+    return FALSE;
+  limit[0] = limit[1];
+  return RawCall(SYS_prlimit64, 0, resource, limit, NULL) == 0;
+}
+
 long RawStat(int fd, struct stat *status)
 {
   return RawCall(rawSTAT, fd, status);
@@ -130,7 +143,7 @@ uint64_t RawBirth(int fd)
   struct statx status;
   long res = RawCall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME, &status);
 
-  /* Who may not ask, but might before, is not to have something else instead. */
+  /* If the call is forbidden now, but may have been allowed before, the digest would not be the same as the time. */
   if (res != 0)
     return res == -ENOSYS ? rawHandle(fd) : 0;
   if ((status.stx_mask & STATX_BTIME) == 0)
@@ -158,31 +171,67 @@ void *RawMapFrom(void *place, Size size, int protection, int flags, int fd, long
   return (unsigned long)result >= (unsigned long)-4095L ? NULL : (void *)result;
 }
 
-void *RawMapAt(void *place, Size size, int protection, int flags, int fd)
-{
-  return RawMapFrom(place, size, protection, flags, fd, 0);
-}
-
 void RawBegin(RawMask mask)
 {
   uint64_t all = UINT64_MAX;
 
   mask->bits = 0;
+  mask->error = errno;
   (void)RawCall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask->bits, sizeof all);
 }
 
 void RawEnd(RawMask mask)
 {
   (void)RawCall(SYS_rt_sigprocmask, SIG_SETMASK, &mask->bits, 0, sizeof mask->bits);
+  errno = mask->error;
+}
+
+void RawNap(long ns)
+{
+  long time[2] = {0, ns};
+
+  (void)RawCall(SYS_nanosleep, time, NULL);
+}
+
+Bool RawLock(unsigned *lock, Bool copied)
+{
+  unsigned self = RawPid(), owner = 0, naps = 0;
+
+  while (!__atomic_compare_exchange_n(lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (owner == self || !copied) {
+      owner = 0;
+      if (naps++ == rawNAPS)
+        return FALSE;
+      RawNap(rawNAP);
+    }
+  return TRUE;
+}
+
+void RawUnlock(unsigned *lock)
+{
+  __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+uint64_t RawRandom(void)
+{
+  uint64_t random = 0;
+  struct timespec now = {0, 0};
+
+  if (RawCall(SYS_getrandom, &random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+    (void)RawCall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    random = ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) * 0x9e3779b97f4a7c15u + RawPid();
+  }
+  return random | 1;
 }
 
 void *RawMap(Size size, Size align)
 {
   enum { flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
-  Size more = align <= rawPAGE ? 0 : align;
+  Size more = align <= RawPAGE ? 0 : align;
   char *base = RawMapAt(NULL, size + more, PROT_READ | PROT_WRITE, flags, -1);
   char *place = (char *)WordAlignUp(base, align);
 
+  AVER(size > 0 && WordIsPowerOf2(align));
   if (base == NULL || more == 0)
     return base;
   if (place > base)
@@ -309,26 +358,23 @@ Res RawAbsolute(Text text, const char *path)
 
 void RawDumped(Bool named)
 {
-  enum { dumpedNAMELESS = 2, dumpedNAMED = 8, hex = 16 };
+  enum { dumpedNAMELESS = 2, dumpedNAMED = 8 };
   static const char path[] = "/proc/self/coredump_filter";
   char room[32];
-  Word filter = 0, wanted = named ? dumpedNAMED : dumpedNAMELESS;
+  uint64_t filter, wanted = named ? dumpedNAMED : dumpedNAMELESS;
   Size length = RawReadFile(path, room, sizeof room - 1);
-  TextStruct text;
-  const char *at;
+  const char *at = room;
   long fd;
 
   room[length] = '\0';
-  for (at = room; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); ++at)
-    filter = filter * hex + (Word)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+  filter = TextNumber(&at, 16);
   if (at == room || (filter & wanted) != 0)
     return;
-  TextInit(&text, room, sizeof room);
-  TextHex(&text, filter | wanted);
+  (void)TextMake(room, sizeof room, "%#jx", filter | wanted);
   fd = RawCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
   if (fd < 0)
     return;
-  (void)RawCall(SYS_write, fd, room, TextLength(&text));
+  (void)RawCall(SYS_write, fd, room, strlen(room));
   (void)RawCall(SYS_close, fd);
 }
 
@@ -339,8 +385,8 @@ const char *RawErrno(int error)
   return words != NULL ? words : "unknown error";
 }
 
-/* Where messages go.  A program that began without a descriptor 2, or has closed it, may have a file of its own or a
- * socket there by now. */
+/* The file to which messages go.  A program that began without a descriptor 2, or has closed it, may have a file of
+ * its own or a socket under that number by now. */
 static struct {
   Bool known, is; /* it was looked at, and was open */
   dev_t device;
@@ -359,7 +405,8 @@ void RawVoice(void)
   rawVoice.known = TRUE;
 }
 
-void RawVoiceWrite(const char *bytes, Size size)
+/* rawVoiceWrite -- write to that file, if descriptor 2 still leads to it */
+static void rawVoiceWrite(const char *bytes, Size size)
 {
   struct stat status;
 
@@ -376,9 +423,7 @@ void RawSay(const char *thing, const char *place, const char *reason)
   TextStruct text;
 
   TextInit(&text, room, sizeof room);
-  TextString(&text, "pawprint: ");
-  TextString(&text, thing);
-  TextString(&text, ": ");
+  TextFormat(&text, "pawprint: %s: ", thing);
   /* From outside: it is one line, which no terminal obeys, whatever stands in it. */
   if (place[0] != '\0') {
     TextPlain(&text, place, strlen(place));
@@ -389,5 +434,5 @@ void RawSay(const char *thing, const char *place, const char *reason)
   if (TextRoom(&text) == 0)
     --text.next;
   TextChar(&text, '\n');
-  RawVoiceWrite(room, TextLength(&text));
+  rawVoiceWrite(room, TextLength(&text));
 }

@@ -14,6 +14,7 @@ enum { resendPrefix = sizeof(uint32_t) };
 
 void ResendQueueInit(ResendQueue keep, void *base, Size size)
 {
+  AVER(size > resendPrefix);
   memset(keep, 0, sizeof *keep);
   keep->base = base;
   keep->size = size;
@@ -80,7 +81,7 @@ static void resendForward(ResendQueue keep, ResendQueuePlaceStruct *place)
   ++place->number;
 }
 
-/* resendRelease -- what is acknowledged makes room, unless it is on its way a second time */
+/* resendRelease -- free acknowledged messages, except one that is being sent a second time */
 static void resendRelease(ResendQueue keep)
 {
   while (keep->tail.number < keep->acknowledged && keep->tail.number < keep->next.number)
@@ -91,6 +92,8 @@ void ResendQueueGiven(ResendQueue keep, Size size)
 {
   Size whole = resendSize(keep, keep->next);
 
+  AVER(ResendQueueCheck(keep));
+  AVER(keep->next.number < keep->head.number);
   keep->done += size;
   AVER(keep->done <= whole);
   if (keep->done < whole)
@@ -104,6 +107,7 @@ void ResendQueueGiven(ResendQueue keep, Size size)
 
 Res ResendQueueAcknowledged(ResendQueue keep, uint64_t n)
 {
+  AVER(ResendQueueCheck(keep));
   if (n > keep->given)
     return ResFORMAT;
   if (n > keep->acknowledged)
@@ -114,6 +118,7 @@ Res ResendQueueAcknowledged(ResendQueue keep, uint64_t n)
 
 void ResendQueueRewind(ResendQueue keep)
 {
+  AVER(ResendQueueCheck(keep));
   while (keep->tail.number < keep->acknowledged)
     resendForward(keep, &keep->tail);
   keep->next = keep->tail;
@@ -138,10 +143,8 @@ uint64_t ResendQueueSum(ResendQueue keep, uint64_t (*of)(const void *message, Si
 
 Bool ResendQueueCheck(ResendQueue keep)
 {
-  AVER(keep->base != NULL);
-  AVER(keep->tail.at <= keep->next.at && keep->next.at <= keep->head.at);
-  AVER(keep->head.at - keep->tail.at <= keep->size);
-  AVER(keep->tail.number <= keep->next.number && keep->next.number <= keep->head.number);
-  AVER(keep->next.number <= keep->given && keep->acknowledged <= keep->given);
-  return TRUE;
+  return keep->base != NULL && keep->tail.at <= keep->next.at && keep->next.at <= keep->head.at &&
+         keep->head.at - keep->tail.at <= keep->size && keep->tail.number <= keep->next.number &&
+         keep->next.number <= keep->head.number && keep->next.number <= keep->given &&
+         keep->acknowledged <= keep->given && (keep->done == 0 || keep->next.number < keep->head.number);
 }

@@ -7,7 +7,7 @@
  *   tail.at <= next.at <= head.at <= tail.at + size       positions only grow; the place is the position modulo size
  *   tail.number <= next.number <= head.number
  *   next.number <= given, acknowledged <= given           given: how many have ever been handed over
- *   done is less than the size of the message at `next`, or 0 if there is none
+ *   done == 0 where no message is at `next`
  *
  * Design: design/collector.md .out      Tests: test/plinth/resendqueuetest.c
  */

@@ -1,4 +1,4 @@
-/* seccomp.c -- the filters of seccomp, run by ourselves
+/* seccomp.c -- seccomp filters: copies of the program's, and the machine that runs them
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -7,6 +7,8 @@
 #include <linux/audit.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "base/aver.h"
 
 enum {
   forbidROOM = 32768, /* instructions of all filters: as many as the kernel takes */
@@ -24,8 +26,8 @@ enum {
 #define forbidARCH 0 /* filters that ask kill */
 #endif
 
-/* The filters, one behind the other.  They are only ever added, and hold for all threads: whose a filter is, and who has it
- * from whom, is not asked.  A child of fork has them, too. */
+/* The filters, one behind the other.  They are never removed, and apply to all threads: which thread has installed or
+ * inherited a filter is not recorded.  The child of a fork has them, too. */
 static struct sock_filter forbidCode[forbidROOM] LARGE;
 static unsigned forbidEnds[forbidMOST]; /* each ends where the next one begins */
 static unsigned forbidLength;           /* of the one that is being installed; 0: none is */
@@ -42,16 +44,27 @@ static unsigned forbidSome(void)
   return __atomic_load_n(&ForbidFilters, __ATOMIC_ACQUIRE) % forbidALL;
 }
 
-/* forbidStops -- is this one of the answers by which the program does not simply go on? */
+Bool ForbidCheck(void)
+{
+  unsigned some = ForbidFilters % forbidALL;
+  Index i;
+
+  if (some > forbidMOST || forbidLength > forbidROOM)
+    return FALSE;
+  for (i = 0; i < some; ++i)
+    if (forbidEnds[i] <= forbidEnd(i) || forbidEnds[i] > forbidROOM)
+      return FALSE;
+  return TRUE;
+}
+
+/* forbidStops -- is this a result after which the program does not simply go on? */
 static Bool forbidStops(uint32_t answer)
 {
   switch (answer & SECCOMP_RET_ACTION_FULL) {
   case SECCOMP_RET_ALLOW:
   case SECCOMP_RET_LOG:
-  case SECCOMP_RET_ERRNO:
-    return FALSE;
-  default:
-    return TRUE;
+  case SECCOMP_RET_ERRNO: return FALSE;
+  default: return TRUE;
   }
 }
 
@@ -74,7 +87,7 @@ struct sock_filter *ForbidBegin(Count length)
     return NULL;
   if (forbidSome() < forbidMOST && length <= forbidROOM - forbidEnd(forbidSome()))
     return forbidCode + forbidEnd(forbidSome());
-  ForbidKeep();
+  ForbidEnd(TRUE);
   return NULL;
 }
 
@@ -87,29 +100,24 @@ Bool ForbidNext(long number, const long arguments[6])
 
 void ForbidSet(void)
 {
+  AVER(forbidLength > 0 && ForbidFilters % forbidALL < forbidMOST);
+  AVER(ForbidCheck());
+  AVER(forbidLength <= forbidROOM - forbidEnd(ForbidFilters % forbidALL));
   forbidEnds[forbidSome()] = forbidEnd(forbidSome()) + forbidLength;
   (void)__atomic_fetch_add(&ForbidFilters, 1, __ATOMIC_ACQ_REL);
 }
 
-void ForbidKeep(void)
+void ForbidEnd(Bool kept)
 {
+  AVER(forbidLength > 0 && ForbidCheck());
+  if (!kept)
+    (void)__atomic_fetch_sub(&ForbidFilters, 1, __ATOMIC_ACQ_REL);
   __atomic_store_n(&forbidLength, 0, __ATOMIC_RELEASE);
 }
 
-void ForbidDrop(void)
+void ForbidUnknown(Bool begins)
 {
-  (void)__atomic_fetch_sub(&ForbidFilters, 1, __ATOMIC_ACQ_REL);
-  ForbidKeep();
-}
-
-void ForbidUnknown(void)
-{
-  (void)__atomic_fetch_add(&ForbidFilters, forbidALL, __ATOMIC_ACQ_REL);
-}
-
-void ForbidKnown(void)
-{
-  (void)__atomic_fetch_sub(&ForbidFilters, forbidALL, __ATOMIC_ACQ_REL);
+  (void)__atomic_fetch_add(&ForbidFilters, begins ? forbidALL : -forbidALL, __ATOMIC_ACQ_REL);
 }
 
 Bool ForbidCall(long number, const long arguments[6])
@@ -132,83 +140,69 @@ typedef struct ForbidMachineStruct {
   uint32_t a, x, memory[BPF_MEMWORDS];
 } ForbidMachineStruct, *ForbidMachine;
 
-/* forbidLoad -- LD and LDX; FALSE: there is nothing to be had, or it is not known */
+/* forbidLoad -- LD and LDX; FALSE: the place does not exist, or is not known here */
 static Bool forbidLoad(ForbidMachine machine, const struct sock_filter *at)
 {
-  uint32_t *to = BPF_CLASS(at->code) == BPF_LD ? &machine->a : &machine->x;
-  const Size from = offsetof(struct seccomp_data, instruction_pointer), limit = from + sizeof machine->call->instruction_pointer;
+  Bool ld = BPF_CLASS(at->code) == BPF_LD;
+  uint32_t *to = ld ? &machine->a : &machine->x;
+  const Size from = offsetof(struct seccomp_data, instruction_pointer),
+             limit = from + sizeof machine->call->instruction_pointer;
 
-  switch (at->code) {
-  case BPF_LD | BPF_W | BPF_ABS:
-    if (at->k % 4 != 0 || at->k > sizeof *machine->call - 4 || (at->k >= from && at->k < limit))
+  if (BPF_SIZE(at->code) != BPF_W)
+    return FALSE;
+  switch (BPF_MODE(at->code)) {
+  case BPF_ABS:
+    if (!ld || at->k % 4 != 0 || at->k > sizeof *machine->call - 4 || (at->k >= from && at->k < limit))
       return FALSE;
     memcpy(to, (const char *)machine->call + at->k, sizeof *to);
     return TRUE;
-  case BPF_LD | BPF_W | BPF_LEN:
-  case BPF_LDX | BPF_W | BPF_LEN:
-    *to = sizeof *machine->call;
-    return TRUE;
-  case BPF_LD | BPF_IMM:
-  case BPF_LDX | BPF_IMM:
-    *to = at->k;
-    return TRUE;
-  case BPF_LD | BPF_MEM:
-  case BPF_LDX | BPF_MEM:
+  case BPF_LEN: *to = sizeof *machine->call; return TRUE;
+  case BPF_IMM: *to = at->k; return TRUE;
+  case BPF_MEM:
     if (at->k >= BPF_MEMWORDS)
       return FALSE;
     *to = machine->memory[at->k];
     return TRUE;
-  default:
-    return FALSE;
+  default: return FALSE;
   }
 }
 
-/* forbidReckon -- ALU; FALSE: there is no result, which ends the filter */
-static Bool forbidReckon(ForbidMachine machine, const struct sock_filter *at)
+/* forbidReckon -- ALU, with the second operand `by`; FALSE: there is no result, which ends the filter */
+static Bool forbidReckon(uint32_t *a, uint16_t operation, uint32_t by)
 {
-  uint32_t by = BPF_SRC(at->code) == BPF_X ? machine->x : at->k, *a = &machine->a;
-
-  switch (BPF_OP(at->code)) {
+  switch (operation) {
   case BPF_ADD: *a += by; return TRUE;
   case BPF_SUB: *a -= by; return TRUE;
   case BPF_MUL: *a *= by; return TRUE;
+  case BPF_DIV: *a /= by != 0 ? by : 1; return by != 0;
   case BPF_OR: *a |= by; return TRUE;
   case BPF_AND: *a &= by; return TRUE;
   case BPF_XOR: *a ^= by; return TRUE;
   case BPF_NEG: *a = -*a; return TRUE;
   case BPF_LSH: *a <<= by & 31; return TRUE;
   case BPF_RSH: *a >>= by & 31; return TRUE;
-  case BPF_DIV:
-    if (by == 0)
-      return FALSE;
-    *a /= by;
-    return TRUE;
-  default:
-    return FALSE;
+  default: return FALSE;
   }
 }
 
-/* forbidJump -- JMP: over how many instructions; FALSE: it is no such thing */
-static Bool forbidJump(Count *overReturn, ForbidMachine machine, const struct sock_filter *at)
+/* forbidJump -- JMP, likewise: over how many instructions; FALSE: it is no such thing */
+static Bool forbidJump(Count *overReturn, uint32_t a, const struct sock_filter *at, uint32_t by)
 {
-  uint32_t by = BPF_SRC(at->code) == BPF_X ? machine->x : at->k, a = machine->a;
-  Bool holds;
-
   switch (BPF_OP(at->code)) {
   case BPF_JA: *overReturn = at->k; return TRUE;
-  case BPF_JEQ: holds = a == by; break;
-  case BPF_JGT: holds = a > by; break;
-  case BPF_JGE: holds = a >= by; break;
-  case BPF_JSET: holds = (a & by) != 0; break;
+  case BPF_JEQ: *overReturn = a == by ? at->jt : at->jf; return TRUE;
+  case BPF_JGT: *overReturn = a > by ? at->jt : at->jf; return TRUE;
+  case BPF_JGE: *overReturn = a >= by ? at->jt : at->jf; return TRUE;
+  case BPF_JSET: *overReturn = (a & by) != 0 ? at->jt : at->jf; return TRUE;
   default: return FALSE;
   }
-  *overReturn = holds ? at->jt : at->jf;
-  return TRUE;
 }
 
 /* forbidStep -- one instruction that does not return; FALSE: it cannot be */
 static Bool forbidStep(Count *overReturn, ForbidMachine machine, const struct sock_filter *at)
 {
+  uint32_t by = BPF_SRC(at->code) == BPF_X ? machine->x : at->k;
+
   switch (BPF_CLASS(at->code)) {
   case BPF_LD:
   case BPF_LDX:
@@ -220,17 +214,15 @@ static Bool forbidStep(Count *overReturn, ForbidMachine machine, const struct so
     machine->memory[at->k] = BPF_CLASS(at->code) == BPF_ST ? machine->a : machine->x;
     return TRUE;
   case BPF_ALU:
-    return forbidReckon(machine, at);
+    return forbidReckon(&machine->a, BPF_OP(at->code), by);
   case BPF_JMP:
-    return forbidJump(overReturn, machine, at);
-  case BPF_MISC:
+    return forbidJump(overReturn, machine->a, at, by);
+  default: /* BPF_MISC */
     if (BPF_MISCOP(at->code) == BPF_TAX)
       machine->x = machine->a;
     else
       machine->a = machine->x;
     return TRUE;
-  default:
-    return FALSE;
   }
 }
 

@@ -7,106 +7,62 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/aver.h"
 #include "base/text.h"
 #include "plinth/address.h"
 #include "plinth/descriptor.h"
-#include "plinth/link.h"
 #include "plinth/rawsyscall.h"
-#include "plinth/resendqueue.h"
 
 enum {
-  socketPage = 4096,
-  socketHeaderMAX = 1 << 20, /* bytes of a header block */
-  socketYields = 100,   /* before a thread that waits for the lock sleeps, */
-  socketNaps = 1000,    /* and how often it does before it gives up: a tenth of a second */
-  socketNap = 100000,   /* ns */
   socketPoll = 20,      /* ms, the longest sleep while the end is waited for */
-  socketMissing = 5     /* who is not there is waited for so much shorter */
+  socketMissing = 5     /* without a connection the wait is so much shorter */
 };
 
 enum {
   dialDelayMIN = 10,       /* ms between attempts to connect, at first, */
   dialDelayMAX = 5000,     /* and at last */
-  dialWrites = 64,         /* calls in one go: whoever emits has other things to do */
+  dialWrites = 64,         /* system calls at a time: the emitting thread has other things to do */
   dialReads = 16,
   dialDEAD = 30000         /* ms after which a connection whose other end says nothing more is given up */
 };
 
-typedef enum SocketPhase { SocketDOWN, SocketDIALING, SocketUP } SocketPhase;
-
-/* Always true: the lock is held by whoever looks at anything here; where the phase is SocketDOWN, there is no
- * descriptor. */
-typedef struct socketStruct {
-  unsigned lock;                   /* its owner's process number */
-  uint32_t pid;                    /* whose link this is; 0: to be begun */
-  Bool wiped;                      /* fork leaves this zeroed; else `pid` tells */
-  uint64_t link;                   /* random */
-  SocketPhase phase;
-  Bool obeyed;                     /* the receiver's requests are */
-  Bool local;                      /* a UNIX socket */
-  uint64_t retry;                  /* ms, monotonic: no attempt to connect before */
-  unsigned delay;                  /* ms, between attempts; grows */
-  char hello[LinkHelloSIZE];
-  Size greeted;                    /* bytes of hello and header block that went out on this connection */
-  Index greeting;                  /* the header block that goes, or went, with the hello */
-  Size greetingLength;             /* of hello and header block together; 0: nothing has been greeted yet */
-  Index newest;                    /* the newest header block */
-  Size headerLength[2];
-  char line[LinkLineMAX];          /* from the receiver, up to here */
-  Size lineLength;
-  unsigned requests, received;     /* counted */
-  Size requestLength[SocketRequestsMAX];
-  char request[SocketRequestsMAX][LinkLineMAX];
-  ResendQueueStruct keep;
-} socketStruct, *Socket;
-
-/* socketHeader -- where header block `i`, 0 or 1, lies */
-#define socketHeader(socket, i) ((char *)(socket) + WordAlignUp(sizeof(socketStruct), 4096) + (i) * socketHeaderMAX)
-
-uint64_t SocketNow(void)
-{
-  struct timespec t;
-
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
+/* socketGreeting -- where the hello and header block `i`, 0 or 1, lie, one behind the other */
+#define socketGreeting(socket, i) \
+  ((char *)(socket) + WordAlignUp(sizeof(SocketStruct), RawPAGE) + (i) * SocketGreetingMAX)
 
 static Size socketOverhead(void)
 {
-  return WordAlignUp(sizeof(socketStruct), socketPage) + 2 * socketHeaderMAX;
+  return WordAlignUp(sizeof(SocketStruct), RawPAGE) + 2 * SocketGreetingMAX;
 }
 
 /* socketKeep -- the bytes that ",keep=SIZE" at the end of the place asks for; 0: not to be understood */
 static Size socketKeep(const char *place)
 {
-  const char *option = strstr(place, ",keep="), *p;
-  Size keep = 0;
+  const char *p = strstr(place, ",keep=");
+  uint64_t keep;
 
-  if (option == NULL)
+  if (p == NULL)
     return SocketKeepDEFAULT;
-  for (p = option + 6; *p >= '0' && *p <= '9' && keep <= (Size)1 << 30; ++p)
-    keep = keep * 10 + (Size)(*p - '0');
+  p += strlen(",keep=");
+  keep = TextNumber(&p, 10);
   if (*p == 'K' || *p == 'M')
-    keep = keep > (Size)1 << 20 ? 0 : keep << (*p++ == 'K' ? 10 : 20);
-  return *p == '\0' && keep >= SocketKeepMIN && keep <= (Size)1 << 30 ? WordAlignUp(keep, socketPage) : 0;
+    keep = keep > 1 << 20 ? 0 : keep << (*p++ == 'K' ? 10 : 20);
+  return *p == '\0' && keep >= SocketKeepMIN && keep <= (Size)1 << 30 ? WordAlignUp(keep, RawPAGE) : 0;
 }
 
 /* socketPlace -- the place, so that it can be opened again from any folder: absolute */
-static Res socketPlace(Plinth plinth, const char *way, const char *place)
+static Res socketPlace(Plinth plinth, const PlinthClassStruct *class, const char *place)
 {
   TextStruct text;
 
   TextInit(&text, plinth->place, sizeof plinth->place);
-  TextString(&text, way);
-  if (strcmp(way, "unix:") == 0)
+  TextFormat(&text, "%s:", class->name);
+  if (class == &PlinthClassUnix)
     return RawAbsolute(&text, place);
   TextString(&text, place);
   (void)TextTerminate(&text);
@@ -123,12 +79,14 @@ static Res socketAddress(Address addressReturn, Plinth plinth, const char **reas
   return AddressRead(addressReturn, where, reasonReturn);
 }
 
-static Res socketOpen(Plinth plinth, const char *way, const char *place, const char **reasonReturn)
+static Res socketOpen(Plinth plinth, const PlinthClassStruct *class, const char *place, const char *family,
+                      const char **reasonReturn)
 {
   AddressStruct address;
   Size keep;
-  Res res = place[0] != '\0' ? socketPlace(plinth, way, place) : ResPARAM;
+  Res res = place[0] != '\0' ? socketPlace(plinth, class, place) : ResPARAM;
 
+  UNUSED(family);
   if (res != ResOK) {
     *reasonReturn = res == ResPARAM ? "it names no place" : "its name is too long";
     return res;
@@ -142,7 +100,7 @@ static Res socketOpen(Plinth plinth, const char *way, const char *place, const c
   if (res != ResOK)
     return res;
   plinth->size = socketOverhead() + keep;
-  plinth->state = RawMap(plinth->size, socketPage);
+  plinth->state = RawMap(plinth->size, RawPAGE);
   if (plinth->state == NULL) {
     *reasonReturn = "no memory";
     return ResMEMORY;
@@ -150,22 +108,11 @@ static Res socketOpen(Plinth plinth, const char *way, const char *place, const c
   return ResOK;
 }
 
-static Res tcpOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
-{
-  UNUSED(family);
-  return socketOpen(plinth, "tcp:", place, reasonReturn);
-}
-
-static Res unixOpen(Plinth plinth, const char *place, const char *family, const char **reasonReturn)
-{
-  UNUSED(family);
-  return socketOpen(plinth, "unix:", place, reasonReturn);
-}
-
 /* ---- One link over one connection after another: connecting, greeting, writing, hearing ---- */
 
-/* dialFail -- there is no connection; another attempt is due after a while.  What was not acknowledged goes again. */
-static void dialFail(Plinth plinth, Socket socket, const char *reason)
+/* dialFail -- the connection is broken, or was never made: the next attempt is due after a delay, and begins with the
+ * messages that were not acknowledged.  Returns FALSE, as its callers do then. */
+static Bool dialFail(Plinth plinth, Socket socket, const char *reason)
 {
   DescriptorClose(plinth);
   plinth->reason = reason;
@@ -177,6 +124,7 @@ static void dialFail(Plinth plinth, Socket socket, const char *reason)
   ResendQueueRewind(&socket->keep);
   if (!__atomic_exchange_n(&plinth->warned, TRUE, __ATOMIC_RELAXED))
     RawSay("the log is kept in memory, as far as it fits", plinth->place, reason);
+  return FALSE;
 }
 
 static void dialOption(Plinth plinth, int level, int name, int value)
@@ -197,7 +145,8 @@ static Bool dialTrusted(Plinth plinth, Bool *selfReturn)
   return *selfReturn || peer.uid == 0;
 }
 
-/* dialMirrored -- TCP may connect a socket to itself, where nobody listens on a port that it would choose */
+/* dialMirrored -- has TCP connected the socket to itself?  It may, if nobody listens on a port that it would
+ * choose. */
 static Bool dialMirrored(Plinth plinth)
 {
   AddressStruct here, there;
@@ -210,24 +159,21 @@ static Bool dialMirrored(Plinth plinth)
          memcmp(&here.name, &there.name, sizeof here.name) == 0;
 }
 
-/* dialUp -- the connection stands: whom do we talk to, and what comes first? */
-static void dialUp(Plinth plinth, Socket socket)
+/* dialUp -- the connection stands, if the other end may have the log: the greeting comes first */
+static Bool dialUp(Plinth plinth, Socket socket)
 {
   const char *obey;
 
   if (socket->local) {
-    if (!dialTrusted(plinth, &socket->obeyed)) {
-      dialFail(plinth, socket, "it belongs to another user");
-      return;
-    }
+    if (!dialTrusted(plinth, &socket->obeyed))
+      return dialFail(plinth, socket, "it belongs to another user");
   } else if (dialMirrored(plinth)) {
-    dialFail(plinth, socket, RawErrno(ECONNREFUSED));
-    return;
+    return dialFail(plinth, socket, RawErrno(ECONNREFUSED));
   } else {
     dialOption(plinth, IPPROTO_TCP, TCP_NODELAY, 1);
     dialOption(plinth, IPPROTO_TCP, TCP_USER_TIMEOUT, dialDEAD);
     dialOption(plinth, SOL_SOCKET, SO_KEEPALIVE, 1);
-    /* Nobody knows whose the other end is. */
+    /* It is not known who is at the other end. */
     obey = RawEnvironment("PAWPRINT_OBEY");
     socket->obeyed = obey != NULL && strcmp(obey, "tcp") == 0;
   }
@@ -237,10 +183,11 @@ static void dialUp(Plinth plinth, Socket socket)
   socket->greeting = socket->newest;
   socket->greetingLength = LinkHelloSIZE + socket->headerLength[socket->newest];
   socket->lineLength = 0;
-  LinkHelloWrite(socket->hello, socket->link, socket->keep.tail.number);
+  LinkHelloWrite(socketGreeting(socket, socket->greeting), socket->link, socket->keep.tail.number);
+  return TRUE;
 }
 
-static void dialConnect(Plinth plinth, Socket socket)
+static Bool dialConnect(Plinth plinth, Socket socket)
 {
   AddressStruct address;
   const char *reason;
@@ -249,21 +196,19 @@ static void dialConnect(Plinth plinth, Socket socket)
 
   AVER(res == ResOK); /* it was sound when the plinth was opened */
   fd = RawCall(SYS_socket, address.name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) {
-    dialFail(plinth, socket, RawErrno((int)-fd));
-    return;
-  }
+  if (fd < 0)
+    return dialFail(plinth, socket, RawErrno((int)-fd));
   result = RawCall(SYS_connect, fd, &address.name, address.length);
   if ((result != 0 && result != -EINPROGRESS) || DescriptorTake(plinth, (int)fd) != ResOK) {
     (void)RawCall(SYS_close, fd);
-    dialFail(plinth, socket, RawErrno((int)-result));
-    return;
+    return dialFail(plinth, socket, RawErrno((int)-result));
   }
   socket->phase = SocketDIALING;
+  return TRUE;
 }
 
-/* dialAnswered -- has the attempt to connect come to an end? */
-static void dialAnswered(Plinth plinth, Socket socket)
+/* dialAnswered -- has the attempt to connect come to a good end? */
+static Bool dialAnswered(Plinth plinth, Socket socket)
 {
   struct pollfd wait = {plinth->fd, POLLOUT, 0};
   struct timespec now = {0, 0};
@@ -271,46 +216,26 @@ static void dialAnswered(Plinth plinth, Socket socket)
   int error = 0;
 
   if (RawCall(SYS_ppoll, &wait, 1, &now, NULL, 0) <= 0)
-    return;
+    return FALSE;
   (void)RawCall(SYS_getsockopt, plinth->fd, SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error != 0)
-    dialFail(plinth, socket, RawErrno(error));
-  else
-    dialUp(plinth, socket);
-}
-
-/* dialRequest -- a line that is not for us, for whoever emits */
-static void dialRequest(Socket socket)
-{
-  Index i;
-
-  if (!socket->obeyed || socket->requests - socket->received == SocketRequestsMAX)
-    return;
-  i = socket->requests++ % SocketRequestsMAX;
-  socket->requestLength[i] = socket->lineLength;
-  memcpy(socket->request[i], socket->line, socket->lineLength);
+  return error != 0 ? dialFail(plinth, socket, RawErrno(error)) : dialUp(plinth, socket);
 }
 
 /* dialLine -- one line from the receiver, whole; FALSE: the connection is given up */
 static Bool dialLine(Plinth plinth, Socket socket)
 {
-  uint64_t n = 0;
-  Index i;
+  const char *at = socket->line + strlen("ack ");
 
-  if (socket->lineLength == 2 && memcmp(socket->line, "no", 2) == 0) {
-    dialFail(plinth, socket, "the receiver refuses it, and tells there why");
-    return FALSE;
-  }
-  if (socket->lineLength < 5 || memcmp(socket->line, "ack ", 4) != 0) {
-    dialRequest(socket);
+  socket->line[socket->lineLength] = '\0';
+  if (strcmp(socket->line, "no") == 0)
+    return dialFail(plinth, socket, "the receiver refuses it, and tells there why");
+  if (strncmp(socket->line, "ack ", 4) != 0) { /* it is a request to the emitter */
+    if (socket->obeyed && socket->requests - socket->received < SocketRequestsMAX)
+      (void)strcpy(socket->request[socket->requests++ % SocketRequestsMAX], socket->line);
     return TRUE;
   }
-  for (i = 4; i < socket->lineLength && socket->line[i] >= '0' && socket->line[i] <= '9' && n < UINT64_MAX / 16; ++i)
-    n = n * 10 + (uint64_t)(socket->line[i] - '0');
-  if (i < socket->lineLength || ResendQueueAcknowledged(&socket->keep, n) != ResOK) {
-    dialFail(plinth, socket, "the receiver has acknowledged what was never sent");
-    return FALSE;
-  }
+  if (ResendQueueAcknowledged(&socket->keep, TextNumber(&at, 10)) != ResOK || at != socket->line + socket->lineLength)
+    return dialFail(plinth, socket, "the receiver has acknowledged what was never sent");
   socket->delay = 0;
   return TRUE;
 }
@@ -320,10 +245,8 @@ static Bool dialHearBytes(Plinth plinth, Socket socket, const char *bytes, Size 
   Index i;
 
   for (i = 0; i < size; ++i) {
-    if (bytes[i] != '\n' && socket->lineLength == sizeof socket->line) {
-      dialFail(plinth, socket, "what the receiver says is not understood");
-      return FALSE;
-    }
+    if (bytes[i] != '\n' && socket->lineLength == LinkLineMAX)
+      return dialFail(plinth, socket, "what the receiver says is not understood");
     if (bytes[i] != '\n') {
       socket->line[socket->lineLength++] = bytes[i];
     } else {
@@ -335,7 +258,7 @@ static Bool dialHearBytes(Plinth plinth, Socket socket, const char *bytes, Size 
   return TRUE;
 }
 
-/* dialHear -- what the receiver has said; FALSE: there is no connection any more */
+/* dialHear -- read the receiver's messages; FALSE: the connection is closed */
 static Bool dialHear(Plinth plinth, Socket socket)
 {
   char room[512];
@@ -345,10 +268,8 @@ static Bool dialHear(Plinth plinth, Socket socket)
     long n = RawCall(SYS_recvfrom, plinth->fd, room, sizeof room, MSG_DONTWAIT, NULL, NULL);
     if (n == -EAGAIN || n == -EINTR)
       break;
-    if (n <= 0) {
-      dialFail(plinth, socket, n == 0 ? "the receiver has closed the connection" : RawErrno((int)-n));
-      return FALSE;
-    }
+    if (n <= 0)
+      return dialFail(plinth, socket, n == 0 ? "the receiver has closed the connection" : RawErrno((int)-n));
     if (!dialHearBytes(plinth, socket, room, (Size)n))
       return FALSE;
     if ((Size)n < sizeof room)
@@ -361,15 +282,11 @@ static Bool dialHear(Plinth plinth, Socket socket)
 static Count dialPieces(struct iovec pieces[2], Socket socket)
 {
   Size length = socket->greetingLength, at = socket->greeted;
-  Count count = 0;
 
   if (at >= length)
     return ResendQueueNext(pieces, &socket->keep);
-  if (at < LinkHelloSIZE)
-    pieces[count++] = (struct iovec){socket->hello + at, LinkHelloSIZE - at};
-  at = at < LinkHelloSIZE ? 0 : at - LinkHelloSIZE;
-  pieces[count++] = (struct iovec){socketHeader(socket, socket->greeting) + at, length - LinkHelloSIZE - at};
-  return count;
+  pieces[0] = (struct iovec){socketGreeting(socket, socket->greeting) + at, length - at};
+  return 1;
 }
 
 static void dialSpeak(Plinth plinth, Socket socket)
@@ -385,7 +302,7 @@ static void dialSpeak(Plinth plinth, Socket socket)
     if (n < 0) {
       /* What it said before it went counts. */
       if (dialHear(plinth, socket))
-        dialFail(plinth, socket, RawErrno((int)-n));
+        (void)dialFail(plinth, socket, RawErrno((int)-n));
       return;
     }
     if (socket->greeted < socket->greetingLength)
@@ -395,19 +312,32 @@ static void dialSpeak(Plinth plinth, Socket socket)
   }
 }
 
+Bool SocketCheck(Plinth plinth)
+{
+  Socket socket = plinth->state;
+
+  return socket->phase <= SocketUP && socket->newest <= 1 && socket->greeting <= 1 &&
+         socket->headerLength[0] <= SocketGreetingMAX - LinkHelloSIZE &&
+         socket->headerLength[1] <= SocketGreetingMAX - LinkHelloSIZE &&
+         socket->greeted <= socket->greetingLength && socket->lineLength <= LinkLineMAX &&
+         socket->requests - socket->received <= SocketRequestsMAX && ResendQueueCheck(&socket->keep) &&
+         (socket->phase != SocketDOWN || plinth->fd < 0);
+}
+
 /* socketPump -- do what can be done without waiting: connect, read, write */
 static void socketPump(Plinth plinth, Socket socket)
 {
   unsigned turn = DescriptorEnter();
   struct stat status;
 
+  AVER(SocketCheck(plinth));
   if (socket->phase != SocketDOWN && DescriptorOurs(plinth, &status) < 0)
-    dialFail(plinth, socket, "the program has closed its descriptor");
-  /* Before there is a header block nobody would listen. */
+    (void)dialFail(plinth, socket, "the program has closed its descriptor");
+  /* Without a header block the receiver would refuse the connection. */
   if (socket->phase == SocketDOWN && socket->headerLength[socket->newest] > 0 && SocketNow() >= socket->retry)
-    dialConnect(plinth, socket);
+    (void)dialConnect(plinth, socket);
   if (socket->phase == SocketDIALING)
-    dialAnswered(plinth, socket);
+    (void)dialAnswered(plinth, socket);
   if (socket->phase == SocketUP && dialHear(plinth, socket))
     dialSpeak(plinth, socket);
   DescriptorLeave(turn);
@@ -415,53 +345,30 @@ static void socketPump(Plinth plinth, Socket socket)
 
 /* ---- The plinth ---- */
 
-/* socketBegin -- a link of this process's own; the descriptor, if there is one, is its parent's */
+/* socketBegin -- begin a link of this process's own.  The descriptor, if there is one, is its parent's; so is the
+ * state, where the kernel does not wipe it. */
 static void socketBegin(Plinth plinth, Socket socket)
 {
   DescriptorClose(plinth);
-  if (RawCall(SYS_getrandom, &socket->link, sizeof socket->link, 1 /* GRND_NONBLOCK */) != sizeof socket->link)
-    socket->link = (SocketNow() << 20 ^ (uint64_t)RawPid()) * 0x9e3779b97f4a7c15ull;
-  socket->link |= 1;
+  memset(&socket->pid, 0, sizeof *socket - offsetof(SocketStruct, pid));
+  socket->link = RawRandom();
   socket->local = plinth->class == &PlinthClassUnix;
-  ResendQueueInit(&socket->keep, socketHeader(socket, 2), plinth->size - socketOverhead());
+  ResendQueueInit(&socket->keep, socketGreeting(socket, 2), plinth->size - socketOverhead());
   socket->wiped = RawCall(SYS_madvise, socket, plinth->size, MADV_WIPEONFORK) == 0;
-  __atomic_store_n(&socket->pid, RawPid(), __ATOMIC_RELEASE);
+  socket->pid = RawPid();
 }
 
-/* socketNapping -- wait a moment, the `tries`th time; FALSE: it has been enough */
-static Bool socketNapping(unsigned tries)
-{
-  struct timespec nap = {0, socketNap};
-
-  if (tries < socketYields)
-    (void)sched_yield();
-  else
-    (void)RawCall(SYS_nanosleep, &nap, NULL);
-  return tries < socketYields + socketNaps;
-}
-
-/* socketTake -- the state, locked, of this process's own link; NULL: somebody who does not go on has it */
+/* socketTake -- the state of this process's own link, locked; NULL: a thread that does not go on has the lock */
 static Socket socketTake(Plinth plinth)
 {
   Socket socket = plinth->state;
-  unsigned self = RawPid(), pid = __atomic_load_n(&socket->pid, __ATOMIC_ACQUIRE), owner = 0, tries = 0;
 
-  /* Where the kernel does not wipe, a child may find a lock that nobody will ever open. */
-  if (pid != 0 && pid != self && !socket->wiped)
-    memset(socket, 0, sizeof *socket);
-  while (!__atomic_compare_exchange_n(&socket->lock, &owner, self, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-    owner = 0;
-    if (!socketNapping(tries++))
-      return NULL;
-  }
-  if (socket->pid == 0)
+  if (!RawLock(&socket->lock, !socket->wiped))
+    return NULL;
+  /* Not in the child of a vfork, whose parent's link it is. */
+  if (socket->pid == 0 || (!socket->wiped && socket->pid != RawPid()))
     socketBegin(plinth, socket);
   return socket;
-}
-
-static void socketGive(Socket socket)
-{
-  __atomic_store_n(&socket->lock, 0, __ATOMIC_RELEASE);
 }
 
 static Res socketSend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
@@ -481,23 +388,23 @@ static Res socketSend(Plinth plinth, const void *message, Size size, const char 
   socketPump(plinth, socket);
   *reasonReturn = socket->phase == SocketUP ? "it takes less than is recorded, and no more can be kept"
                                             : "it cannot be reached, and no more can be kept";
-  socketGive(socket);
+  RawUnlock(&socket->lock);
   return res;
 }
 
 /* socketHeaderKeep -- the newest header block, not into the place of one that is going out */
 static void socketHeaderKeep(Plinth plinth, const void *message, Size size)
 {
-  Socket socket = size <= socketHeaderMAX ? socketTake(plinth) : NULL;
+  Socket socket = size <= SocketGreetingMAX - LinkHelloSIZE ? socketTake(plinth) : NULL;
   Bool going;
 
   if (socket == NULL)
     return;
   going = socket->phase != SocketDOWN && socket->greeted < socket->greetingLength;
   socket->newest = 1 - (going ? socket->greeting : socket->newest);
-  memcpy(socketHeader(socket, socket->newest), message, size);
+  memcpy(socketGreeting(socket, socket->newest) + LinkHelloSIZE, message, size);
   socket->headerLength[socket->newest] = size;
-  socketGive(socket);
+  RawUnlock(&socket->lock);
 }
 
 static Res socketReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
@@ -509,40 +416,35 @@ static Res socketReceive(Plinth plinth, void *room, Size size, Size *sizeReturn)
     return res;
   socketPump(plinth, socket);
   if (socket->received != socket->requests) {
-    Index i = socket->received++ % SocketRequestsMAX;
-    *sizeReturn = socket->requestLength[i] < size ? socket->requestLength[i] : size;
-    memcpy(room, socket->request[i], *sizeReturn);
+    const char *request = socket->request[socket->received++ % SocketRequestsMAX];
+    *sizeReturn = strnlen(request, size);
+    memcpy(room, request, *sizeReturn);
     res = ResOK;
   }
-  socketGive(socket);
+  RawUnlock(&socket->lock);
   return res;
 }
 
-/* socketSleep -- until the receiver says or takes something, or a while */
-static void socketSleep(Plinth plinth, Bool writing, Bool connected)
-{
-  struct timespec nap = {0, socketPoll * 1000000};
-  struct pollfd wait = {plinth->fd, (short)(POLLIN | (writing ? POLLOUT : 0)), 0};
-
-  (void)RawCall(SYS_ppoll, &wait, connected ? 1 : 0, &nap, NULL, 0);
-}
-
-/* socketWait -- what is sent meanwhile by others is not waited for */
+/* socketWait -- messages that others send meanwhile are not waited for */
 static Count socketWait(Plinth plinth, unsigned ms)
 {
   Socket socket = socketTake(plinth);
   uint64_t begin = SocketNow(), goal = socket != NULL ? socket->keep.head.number : 0, left = 0;
+  struct timespec nap = {0, socketPoll * 1000000};
   Bool writing, connected;
+  struct pollfd wait;
 
   while (socket != NULL) {
     socketPump(plinth, socket);
     left = goal > socket->keep.acknowledged ? goal - socket->keep.acknowledged : 0;
     connected = socket->phase != SocketDOWN;
     writing = socket->phase == SocketDIALING || socket->keep.next.number < goal;
-    socketGive(socket);
+    RawUnlock(&socket->lock);
     if (left == 0 || SocketNow() - begin >= (connected ? ms : ms / socketMissing))
       break;
-    socketSleep(plinth, writing, connected);
+    /* Until the receiver says or takes something, or for a while. */
+    wait = (struct pollfd){plinth->fd, (short)(POLLIN | (writing ? POLLOUT : 0)), 0};
+    (void)RawCall(SYS_ppoll, &wait, connected ? 1 : 0, &nap, NULL, 0);
     socket = socketTake(plinth);
   }
   return (Count)left;
@@ -556,7 +458,7 @@ static uint64_t socketLeft(Plinth plinth, PlinthEvents events)
   if (socket == NULL)
     return 0;
   left = ResendQueueSum(&socket->keep, events);
-  socketGive(socket);
+  RawUnlock(&socket->lock);
   return left;
 }
 
@@ -567,7 +469,7 @@ static void socketClose(Plinth plinth)
   plinth->state = NULL;
 }
 
-const PlinthClassStruct PlinthClassTcp = {"tcp", tcpOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
+const PlinthClassStruct PlinthClassTcp = {"tcp", socketOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
                                           socketWait, socketLeft};
-const PlinthClassStruct PlinthClassUnix = {"unix", unixOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
+const PlinthClassStruct PlinthClassUnix = {"unix", socketOpen, socketSend, socketReceive, socketClose, socketHeaderKeep,
                                            socketWait, socketLeft};

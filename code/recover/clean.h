@@ -1,4 +1,4 @@
-/* clean.h -- removes what dead recordings have left in shared memory, and adds it to their logs
+/* clean.h -- removes the regions that dead recordings have left in RegionFOLDER, after their contents are in their logs
  *
  * Design: design/collector.md .clean      Tests: test/recover/clean.t, test/collect/collect.t
  */
@@ -9,28 +9,37 @@
 
 #include "base/types.h"
 
-/* Which log is what a region holds to be added to?  NULL: the region is not meant.
- * log        that it was made for; "": none, it was sent away
- * recording  that it is of */
+/* CleanChoose -- which log are the contents of a region to be added to?
+ *
+ * log        that the region was made for; "": it has none, because its events were sent to another machine
+ * recording  that the region belongs to
+ * returns    a path; NULL: the region is to be left alone
+ */
 typedef const char *(*CleanChoose)(void *data, const char *log, uint64_t recording);
 
-/* CleanRegions -- remove the regions in /dev/shm that are ours and whose processes are dead, when what they hold is in
- * their log; where that is gone, too, it is lost, and counted.  Links that stand there without a region are removed, too.
+/* CleanRegions -- remove our own regions in RegionFOLDER whose processes are dead, after adding what they hold to their
+ * logs
  *
- * choose   NULL: all are meant, each for its own log
- * tell     one line for each region or link that was removed, or could not be
- * returns  ResIO: one could not be
+ * If the log of a region is gone, too, its events are lost, and counted.  Links that no region belongs to are removed,
+ * too.
+ * choose   NULL: all regions, each for the log that it was made for
+ * tell     called with one line for each region or link that was removed, or could not be
+ * returns  ResIO: one could not be removed; ResMEMORY
  */
 extern Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line), void *data,
                         Count *removedReturn);
 
-/* CleanAdd -- put into a log what dead processes of its recordings have left, which stays where it is: other logs may lack it,
- * too.  ResIO, ResMEMORY with errno set; nothing to be done, or no log: ResOK */
+/* CleanAdd -- add to a log what dead processes of its recordings have left in regions, which stay, because other logs
+ * may lack it, too
+ * returns  ResOK also if there is nothing to add, or no log; ResIO, ResMEMORY with errno */
 extern Res CleanAdd(const char *log);
 
-/* CleanBeside -- put into a log what dead processes of it have left beside it, where /dev/shm had no room, and remove
- * that.  One line if there was any, or it could not be.  ResPARAM, nothing told: it cannot be opened, with errno, or is no log
- * (EINVAL). */
+/* CleanBeside -- add to a log what dead processes of its recordings have left in regions beside it, where there was no
+ * room in RegionFOLDER, and remove these regions
+ *
+ * tell     called with one line if there was such a region, or if it cannot be added
+ * returns  ResPARAM, and nothing is told: the log cannot be opened, or is none (errno EINVAL); ResIO, ResMEMORY
+ */
 extern Res CleanBeside(const char *log, void (*tell)(void *data, const char *line), void *data);
 
 #endif /* RECOVER_CLEAN_H */

@@ -1,4 +1,4 @@
-/* core.c -- finds the events in a core file
+/* core.c -- finds the events in a core file, and in the region of its process
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,67 +8,75 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "format/block.h"
-#include "format/header.h"
+#include "base/aver.h"
 #include "format/region.h"
 #include "recover/elf.h"
-#include "recover/regionplace.h"
+#include "recover/orphanregion.h"
+#include "recover/regionfile.h"
 
 enum {
-  coreTicks = 1000000000,   /* a second, where nobody says how many */
+  coreTicks = 1000000000,   /* ticks a second, if no header block says how many */
   corePieceSIZE = 1 << 20,  /* read at a time */
-  coreProcessesMAX = 64,    /* whose events one core may have */
-  coreHeadersMAX = 1024     /* header blocks that are remembered */
+  coreProcessesMAX = 64,    /* of which one core may have events */
+  coreHeadersMAX = 1024     /* header blocks whose places are remembered */
 };
 
-/* A process that has something in the core. */
+/* A process of which the core has something. */
 typedef struct coreProcessStruct {
   uint64_t identity;
   uint32_t pid;
   uint64_t events;
-  Bool blocks;  /* of it were found */
-  Bool headed;  /* its header block was written */
+  Bool blocks;  /* blocks of it were found */
+  Bool headed;  /* its header block was written to the temporary file */
   Bool region;  /* its region is in the core */
 } coreProcessStruct, *CoreProcess;
 
-/* Where a sound header block is. */
+/* Where the core has a sound header block. */
 typedef struct coreHeaderStruct {
   uint64_t identity;
   uint64_t offset;
   Size length;
 } coreHeaderStruct, *CoreHeader;
 
-/* Always true: `to` is a row of whole, sound header blocks and blocks; `process` has each identity once. */
+/* Always true: `to` has whole, sound header blocks and blocks, and nothing else; `process` has each identity once. */
 typedef struct coreStruct {
   ElfStruct elf;
   Reporter reporter;
   int to;                /* the temporary file */
   Bool cut;              /* the core is not whole */
   Bool gone;             /* it was told that shared memory is in neither the core nor a file */
-  uint64_t read;         /* bytes of memory that were looked at: not more than the core has */
-  uint64_t wasted;
-  Res failed;            /* ResOK, or what became of writing blocks of a file */
-  uint64_t next;         /* in the segment: behind the header block that was found last */
+  uint64_t read;         /* bytes of memory that were looked at: at most as many as the core has */
+  uint64_t wasted;       /* bytes that were read for header blocks that were none: coreWasteMAX more at most */
+  Res failed;            /* ResOK, or why blocks of a region's file could not be written */
+  uint64_t next;         /* in the current segment: behind the header block that was found last */
   Count processes, headers;
   coreProcessStruct process[coreProcessesMAX];
   coreHeaderStruct header[coreHeadersMAX];
   HeaderStruct parsed;
-  RegionHeaderStruct region;
-  union {
-    BlockHeaderStruct header;
-    uint64_t align;
-    unsigned char bytes[BlockMAX];
-  } block;               /* the one in hand */
+  OrphanRegionStruct region; /* the current region; its `block` also has the current block of the core itself */
   char text[HeaderMAX];
   unsigned char piece[corePieceSIZE + BlockMagicSIZE];
 } coreStruct, *Core;
 
-/* coreProcessFind -- what is known of a process, from now on; NULL: of too many already */
+/* coreCheck -- is each process there once, and no header block longer than one can be? */
+static Bool coreCheck(const coreStruct *core) __attribute__((unused));
+static Bool coreCheck(const coreStruct *core)
+{
+  Bool sound = core->processes <= coreProcessesMAX && core->headers <= coreHeadersMAX;
+  Index i, k;
+
+  for (i = 0; sound && i < core->processes; ++i)
+    for (k = 0; sound && k < i; ++k)
+      sound = core->process[i].identity != core->process[k].identity;
+  for (i = 0; sound && i < core->headers; ++i)
+    sound = core->header[i].length <= HeaderMAX;
+  return sound;
+}
+
+/* coreProcessFind -- what is known of a process, which is added if it is new; NULL: there are too many */
 static CoreProcess coreProcessFind(Core core, uint64_t identity)
 {
   Index i;
@@ -76,26 +84,28 @@ static CoreProcess coreProcessFind(Core core, uint64_t identity)
   for (i = 0; i < core->processes; ++i)
     if (core->process[i].identity == identity)
       return &core->process[i];
+  AVER(core->processes <= coreProcessesMAX);
   if (core->processes == coreProcessesMAX)
     return NULL;
   core->process[core->processes].identity = identity;
   return &core->process[core->processes++];
 }
 
-/* coreBlock -- core->block has `size` bytes that may be an open block: write it, settled and sealed.  ResIO. */
+/* coreBlock -- core->region.block has `size` bytes.  If they are the block of a process, write it, settled and sealed.
+ * ResIO. */
 static Res coreBlock(Core core, Size size)
 {
   static const unsigned atRest = BlockFlagSEALED | BlockFlagPACKED | BlockFlagSNAPSHOT | BlockFlagRECOVERED;
-  BlockHeader header = &core->block.header;
+  BlockHeader header = &core->region.block.header;
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
   CoreProcess process;
-  Bool swapped;
 
-  if (BlockHeaderUnsealedRead(&sound, &swapped, header) != ResOK || swapped || sound.whole != size ||
-      (sound.flags & atRest) != 0 || sound.process == 0 || (process = coreProcessFind(core, sound.process)) == NULL)
+  if (!BlockUnsealedIs(&sound, header, size, 0) || (sound.flags & atRest) != 0 || sound.process == 0 ||
+      (process = coreProcessFind(core, sound.process)) == NULL)
     return ResOK;
   BlockWalk(&tally, header + 1, size - BlockHeaderSIZE, sound.first, TRUE);
+  AVER(size <= sizeof core->region.block);
   process->pid = sound.pid;
   process->blocks = TRUE;
   process->events += tally.count;
@@ -107,30 +117,32 @@ static Res coreBlock(Core core, Size size)
   return FileWriteAll(core->to, header, header->size);
 }
 
-/* ---- Blocks in memory, by their own marks ---- */
+/* ---- Memory in the core: blocks and header blocks are found by their magics ---- */
 
-enum { coreWasteMAX = 64 << 20 }; /* and as much as the core has: bytes read for header blocks that were none */
+enum { coreWasteMAX = 64 << 20 }; /* bytes */
 
-/* coreBlockAt -- a magic stands at `at` in the segment: a block, if it ends where blocks do */
+/* coreBlockAt -- a block's magic stands at `at` in the segment: write the block, if it ends where the writer's blocks
+ * do */
 static Res coreBlockAt(Core core, ElfSegment segment, uint64_t at)
 {
   File file = core->elf.file;
   uint64_t left = segment->size - at;
   Size whole;
 
-  if (left < BlockHeaderSIZE || FileRead(file, segment->offset + at, &core->block, BlockHeaderSIZE) != ResOK)
+  if (left < BlockHeaderSIZE || FileRead(file, segment->offset + at, &core->region.block, BlockHeaderSIZE) != ResOK)
     return ResOK;
-  whole = core->block.header.whole;
+  whole = core->region.block.header.whole;
   if (!WordIsPowerOf2(whole) || whole < BlockMIN || whole > BlockMAX ||
       (segment->address + at + whole) % RegionSlotSIZE != 0)
     return ResOK;
-  memset(&core->block, 0, sizeof core->block);
-  if (FileRead(file, segment->offset + at, &core->block, left < whole ? (Size)left : whole) != ResOK)
+  memset(&core->region.block, 0, sizeof core->region.block);
+  if (FileRead(file, segment->offset + at, &core->region.block, left < whole ? (Size)left : whole) != ResOK)
     return ResOK;
   return coreBlock(core, whole);
 }
 
-/* coreHeaderAt -- the same for the magic of a header block, which may stand anywhere */
+/* coreHeaderAt -- a header block's magic stands at `at` in the segment: remember the place, if the header block is
+ * sound */
 static void coreHeaderAt(Core core, ElfSegment segment, uint64_t at)
 {
   uint64_t offset = segment->offset + at, left = segment->size - at;
@@ -150,6 +162,7 @@ static void coreHeaderAt(Core core, ElfSegment segment, uint64_t at)
     core->wasted += length;
     return;
   }
+  AVER(core->headers < coreHeadersMAX);
   header = &core->header[core->headers++];
   header->identity = core->parsed.identity;
   header->offset = offset;
@@ -157,24 +170,26 @@ static void coreHeaderAt(Core core, ElfSegment segment, uint64_t at)
   core->next = at + length;
 }
 
-/* coreRegionAt -- and for a region's: then its blocks are in the core, too, and need not be had from the file */
+/* coreRegionAt -- a region's magic stands at `at` in the segment: so its blocks are in the core, and not only in its
+ * file */
 static void coreRegionAt(Core core, ElfSegment segment, uint64_t at)
 {
+  RegionHeader header = &core->region.header;
   CoreProcess process;
 
-  if (segment->size - at < sizeof core->region ||
-      FileRead(core->elf.file, segment->offset + at, &core->region, sizeof core->region) != ResOK)
+  if (segment->size - at < sizeof *header ||
+      FileRead(core->elf.file, segment->offset + at, header, sizeof *header) != ResOK)
     return;
-  /* The private one, which has the same identity, has no text. */
-  if (core->region.order != BlockORDER || core->region.text.generation == 0)
+  /* The region in private memory has the same identity, and no header block. */
+  if (header->order != BlockORDER || header->text.generation == 0)
     return;
-  process = coreProcessFind(core, core->region.identity);
+  process = coreProcessFind(core, header->identity);
   if (process != NULL)
     process->region = TRUE;
 }
 
-/* corePiece -- look at the `size` bytes in core->piece, of which `new` have not been seen yet; they are at `at` in the
- * segment */
+/* corePiece -- search `size` bytes of a segment, from `at` on, which are in core->piece; the last of them, behind
+ * `new`, are searched again with the next piece */
 static Res corePiece(Core core, ElfSegment segment, uint64_t at, Size size, Size new)
 {
   uint64_t page = at + (0 - (segment->address + at)) % BlockMIN;
@@ -196,7 +211,7 @@ static Res corePiece(Core core, ElfSegment segment, uint64_t at, Size size, Size
   return res;
 }
 
-/* coreSegment -- write the blocks that are in a segment's memory, and remember the header blocks.  ResIO. */
+/* coreSegment -- write the blocks that are in a segment, and remember its header blocks.  ResIO. */
 static Res coreSegment(Core core, ElfSegment segment)
 {
   File file = core->elf.file;
@@ -204,7 +219,7 @@ static Res coreSegment(Core core, ElfSegment segment)
   Res res = ResOK;
 
   core->next = 0;
-  /* Segments that overlap are nobody's memory: no core has more of it than bytes. */
+  /* Segments may overlap in a forged core: no more memory is searched than the file has bytes. */
   while (res == ResOK && at < segment->size && core->read < file->size) {
     off_t data = lseek(file->fd, (off_t)(segment->offset + at), SEEK_DATA);
     uint64_t left;
@@ -229,41 +244,25 @@ static Res coreSegment(Core core, ElfSegment segment)
   return res == ResEND ? ResOK : res;
 }
 
-/* ---- Memory that the process shared with others, in the files that it had mapped ---- */
+/* ---- Shared memory, which a core may lack: the region in the file that the process had mapped ---- */
 
-/* coreFileIsIts -- is the region of a process that is in the core, and is it needed? */
-static Bool coreFileIsIts(Core core, int fd)
+/* coreFileIsIts -- is the current region that of a process in the core, which lacks it? */
+static Bool coreFileIsIts(Core core, RegionFile file)
 {
-  struct stat status, its;
+  struct stat its;
   Index i;
 
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || fstat(core->elf.file->fd, &its) != 0 ||
-      FileReadAt(fd, 0, &core->region, sizeof core->region) != ResOK ||
-      !RegionHeaderSound(&core->region, (Size)status.st_size))
+  if (fstat(core->elf.file->fd, &its) != 0 || !OrphanRegionRead(&core->region))
     return FALSE;
   for (i = 0; i < core->processes; ++i)
-    if (core->process[i].identity == core->region.identity)
+    if (core->process[i].identity == core->region.header.identity)
       return !core->process[i].region;
-  /* Nothing in the core says who it was.  What has the same name, and is no younger than the core, will be it. */
-  return core->processes == 0 && status.st_mtim.tv_sec <= its.st_mtim.tv_sec;
+  /* Nothing in the core says whose it is.  A region at a path that the core names, and no younger than the core, is
+   * its. */
+  return core->processes == 0 && file->status.st_mtim.tv_sec <= its.st_mtim.tv_sec;
 }
 
-/* coreFileText -- the header block in a region's file */
-static Res coreFileText(Core core, CoreProcess process, int fd)
-{
-  uint32_t newest = core->region.text.generation & 1;
-  Size length = core->region.text.length[newest];
-  const char *body;
-
-  if (core->region.text.generation == 0 || length > RegionTextSIZE ||
-      FileReadAt(fd, RegionTEXT + newest * RegionTextSIZE, core->text, length) != ResOK ||
-      HeaderRead(&core->parsed, &body, core->text, length) != ResOK || core->parsed.identity != process->identity)
-    return ResOK;
-  process->headed = TRUE;
-  return FileWriteAll(core->to, core->text, length);
-}
-
-/* coreFileGone -- there is none: tell, once, if the core lacks what was in it */
+/* coreFileGone -- the file cannot be opened: tell that once, if the core lacks what was in it */
 static void coreFileGone(Core core, const char *path)
 {
   Index i;
@@ -272,54 +271,54 @@ static void coreFileGone(Core core, const char *path)
     if (core->process[i].region)
       return;
   if (!core->gone)
-    ReporterLack(core->reporter, "%s: the memory that the process shared is not in the core, and the file that it was, %s, "
-                 "cannot be read: %s", core->elf.file->path, path, strerror(errno));
+    ReporterLack(core->reporter, "%s: the memory that the process shared is not in the core, and the file that it "
+                 "was, %s, cannot be read: %s", core->elf.file->path, path, strerror(errno));
   core->gone = TRUE;
 }
 
-/* coreFileTake -- the blocks of a region in a file */
-static Res coreFileTake(Core core, int fd, const char *path)
+/* coreFileTake -- write the header block and the blocks of the current region, if the core needs them */
+static Res coreFileTake(Core core, RegionFile file, const char *path)
 {
+  OrphanRegion region = &core->region;
   CoreProcess process;
   Size at, size;
   Index i;
-  Res res;
+  Res res = ResOK;
 
-  if (!coreFileIsIts(core, fd) || (process = coreProcessFind(core, core->region.identity)) == NULL)
+  if (!coreFileIsIts(core, file) || (process = coreProcessFind(core, region->header.identity)) == NULL)
     return ResOK;
   process->region = TRUE;
-  res = coreFileText(core, process, fd);
-  for (i = 0; res == ResOK && i < core->region.slots; ++i)
-    if (RegionBlockAt(&at, &size, &core->region, i) && FileReadAt(fd, at, &core->block, size) == ResOK)
+  process->headed = OrphanRegionText(region, &size);
+  if (process->headed)
+    res = FileWriteAll(core->to, region->text, size);
+  for (i = 0; res == ResOK && i < region->header.slots; ++i)
+    if (RegionBlockAt(&at, &size, &region->header, i) && FileReadAt(region->fd, at, &region->block, size) == ResOK)
       res = coreBlock(core, size);
   if (res == ResOK)
-    ReporterNote(core->reporter, "%s: the memory that it shared is not in the core; took it from %s", core->elf.file->path,
-                 path);
+    ReporterNote(core->reporter, "%s: the memory that it shared is not in the core; took it from %s",
+                 core->elf.file->path, path);
   return res;
 }
 
-/* coreFileVisit -- a file that is called as regions are, and may be one that the process had mapped */
-static Res coreFileVisit(void *data, RegionPlace place)
+/* coreFileVisit -- a file with the name of a region, at a path that the core names */
+static Res coreFileVisit(void *data, RegionFile file)
 {
   Core core = data;
-  struct stat status, its;
+  struct stat its;
   char path[RegionPathMAX];
   Res res;
-  int fd;
 
-  (void)snprintf(path, sizeof path, "%s/%s", place->folder, place->file);
-  fd = RegionPlaceOpen(&status, place, FALSE, fstat(core->elf.file->fd, &its) == 0 ? its.st_uid : geteuid());
-  if (fd < 0) {
+  (void)snprintf(path, sizeof path, "%s/%s", file->folder, file->file);
+  if (!OrphanRegionOpen(&core->region, file, FALSE, fstat(core->elf.file->fd, &its) == 0 ? its.st_uid : geteuid())) {
     coreFileGone(core, path);
     return ResOK;
   }
-  res = coreFileTake(core, fd, path);
-  (void)close(fd);
+  res = coreFileTake(core, file, path);
+  (void)close(core->region.fd);
   return res;
 }
 
-/* coreFile -- a file that the process had mapped: write its blocks, if it is a region and the core has it not.  For
- * ElfFiles, with the core as data. */
+/* coreFile -- called for each file that the process had mapped (ElfFiles): write its blocks, if it is a region */
 static Bool coreFile(void *data, const char *path)
 {
   Core core = data;
@@ -327,8 +326,8 @@ static Bool coreFile(void *data, const char *path)
 
   if (!RegionNamed(path))
     return FALSE;
-  res = RegionPlaceNamed(path, 0, core->elf.file->path, coreFileVisit, core);
-  if (res == ResPARAM) { /* without a name, or where none should be */
+  res = RegionFileNamed(path, 0, core->elf.file->path, coreFileVisit, core);
+  if (res == ResPARAM) { /* a memfd, or not in a folder where regions are */
     errno = ENOENT;
     coreFileGone(core, path);
     return FALSE;
@@ -337,9 +336,9 @@ static Bool coreFile(void *data, const char *path)
   return res != ResOK;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole core ---- */
 
-/* coreInvent -- a header block for a process that has none in the core */
+/* coreInvent -- make a header block for a process that has none in the core, from the reader's own registry */
 static Res coreInvent(Core core, CoreProcess process)
 {
   const char *registry = core->reporter->hooks.registry;
@@ -366,14 +365,15 @@ static Res coreInvent(Core core, CoreProcess process)
   return FileWriteAll(core->to, core->text, TextLength(&text));
 }
 
-/* coreHeads -- the header blocks of those processes whose blocks were found: others are of their parents, or were read
- * from logs */
+/* coreHeads -- write the header blocks of the processes of which blocks were found.  Others in memory are those of
+ * parents, or were read from logs. */
 static Res coreHeads(Core core)
 {
   CoreProcess process;
   Res res = ResOK;
   Index i;
 
+  AVER(coreCheck(core));
   for (i = 0; i < core->headers && res == ResOK; ++i) {
     CoreHeader header = &core->header[i];
     process = coreProcessFind(core, header->identity);
@@ -390,7 +390,7 @@ static Res coreHeads(Core core)
   return res;
 }
 
-/* coreSearch -- all segments: first the memory, then what notes tell of files */
+/* coreSearch -- search the segments: first memory, then the notes, which name files */
 static Res coreSearch(Core core)
 {
   ElfSegmentStruct segment;
@@ -414,7 +414,7 @@ static Res coreSearch(Core core)
   return res == ResOK ? coreHeads(core) : res;
 }
 
-/* coreTell -- what was found */
+/* coreTell -- tell what was found; returns of how many processes */
 static Count coreTell(Core core)
 {
   const char *path = core->elf.file->path;
@@ -433,7 +433,7 @@ static Count coreTell(Core core)
   return found;
 }
 
-/* coreReplace -- let `file` be what was taken */
+/* coreReplace -- let `file` be the temporary file from now on */
 static Res coreReplace(File file, int fd)
 {
   struct stat status;

@@ -1,8 +1,8 @@
 /* core.h -- finds the events in a core file
  *
- * A core has the memory of a process as it was, and in it the blocks that its threads were filling, each recognised by
- * its own mark: a magic, a header that can be, and a place where the writer puts blocks.  What describes them, the
- * process's header block, is there too, as text.
+ * A core has the memory of a process, and in it the blocks that its threads were filling.  Such a block is recognised
+ * by its magic, by a header that can be one, and by a place where the writer puts blocks.  The process's header block,
+ * which describes its events, is in that memory, too, as text.
  *
  * Design: design/log.md .core      Tests: test/recover/core.t
  */
@@ -15,15 +15,15 @@
 #include "log/damage.h"
 #include "log/logfile.h"
 
-/* CoreTake -- make `file`, which ElfIs, a file of header blocks and sound blocks: what the core has of them
+/* CoreTake -- copy the header blocks and the sound blocks of a core (ElfIs) into a temporary file, which `file` is from
+ * then on; the core itself is not changed
  *
- * The core itself is not changed; what becomes of `file` is a temporary file.  Where the core leaves out the memory
- * that the process shared with others, and that is a file which still exists, its blocks are taken from there.  What
- * was found, and what may be missing, is told by notes.
+ * If the core lacks the memory that the process shared with others, and the file of its region still exists, the blocks
+ * are taken from there.  Notes tell what was found, and what may be missing.
  *
- * reporter   hooks.registry describes the events of a process whose header block is not in the core
+ * reporter hooks.registry describes the events of a process whose header block is not in the core
  * error    room of `size` bytes for a message
- * returns  ResFORMAT: no core, or nothing of ours is in it; ResVERSION: of the other byte order; ResIO, ResMEMORY
+ * returns  ResFORMAT: it is no core, or has no block of ours; ResVERSION: its byte order is not ours; ResIO, ResMEMORY
  * cost     reads the core once, without its holes
  */
 extern Res CoreTake(File file, Reporter reporter, char *error, Size size);

@@ -6,7 +6,8 @@
 
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/aver.h"
 
 enum {
   elfNotesMAX = 16 << 20, /* bytes of notes that are looked at */
@@ -20,31 +21,21 @@ Bool ElfIs(File file)
   return bytes != NULL && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 }
 
-/* elfExtended -- how many segments there are, where that is too many for the head: the first section tells */
-static Count elfExtended(Elf elf, uint64_t sections)
-{
-  Elf64_Shdr wide;
-  Elf32_Shdr narrow;
+/* Cores of both widths have the same fields in other places. */
+typedef union elfHeadUnion { Elf64_Ehdr wide; Elf32_Ehdr narrow; } elfHeadUnion;
+typedef union elfSegmentUnion { Elf64_Phdr wide; Elf32_Phdr narrow; } elfSegmentUnion;
+typedef union elfSectionUnion { Elf64_Shdr wide; Elf32_Shdr narrow; } elfSectionUnion;
 
-  if (elf->wide)
-    return FileRead(elf->file, sections, &wide, sizeof wide) == ResOK ? wide.sh_info : 0;
-  return FileRead(elf->file, sections, &narrow, sizeof narrow) == ResOK ? narrow.sh_info : 0;
-}
-
-/* elfTake -- the head's fields, of either width */
-#define elfTake(elf, head, phdr, sections) \
-  ((elf)->table = (head).e_phoff, (elf)->count = (head).e_phnum, (elf)->entry = (head).e_phentsize, \
-   *(sections) = (head).e_shoff, (head).e_type == ET_CORE && (head).e_phentsize >= sizeof(phdr))
+#define elfSIZE(elf, both)       ((elf)->wide ? sizeof (both).wide : sizeof (both).narrow)
+#define elfGet(elf, both, field) ((elf)->wide ? (both).wide.field : (both).narrow.field)
 
 Res ElfOpen(Elf elf, File file)
 {
-  static const uint16_t one = 1;
-  unsigned char ours = *(const unsigned char *)&one == 1 ? ELFDATA2LSB : ELFDATA2MSB;
-  const unsigned char *bytes = FileBytes(file, 0, sizeof(Elf64_Ehdr));
-  Elf64_Ehdr wide;
-  Elf32_Ehdr narrow;
-  uint64_t sections;
-  Bool sound;
+  static const unsigned char ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+  const unsigned char *bytes = FileBytes(file, 0, sizeof(elfHeadUnion));
+  elfHeadUnion head;
+  elfSectionUnion section;
+  elfSegmentUnion segment;
 
   elf->file = file;
   if (bytes == NULL || memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
@@ -52,38 +43,37 @@ Res ElfOpen(Elf elf, File file)
     return ResFORMAT;
   if (bytes[EI_DATA] != ours)
     return ResVERSION;
-  memcpy(&wide, bytes, sizeof wide);
-  memcpy(&narrow, bytes, sizeof narrow);
+  memcpy(&head, bytes, sizeof head);
   elf->wide = bytes[EI_CLASS] == ELFCLASS64;
-  sound = elf->wide ? elfTake(elf, wide, Elf64_Phdr, &sections) : elfTake(elf, narrow, Elf32_Phdr, &sections);
+  elf->table = elfGet(elf, head, e_phoff);
+  elf->count = elfGet(elf, head, e_phnum);
+  elf->entry = elfGet(elf, head, e_phentsize);
+  /* If there are too many segments for the head, the first section tells how many there are. */
   if (elf->count == PN_XNUM)
-    elf->count = elfExtended(elf, sections);
-  return sound ? ResOK : ResFORMAT;
+    elf->count = FileRead(file, elfGet(elf, head, e_shoff), &section, elfSIZE(elf, section)) == ResOK
+                   ? elfGet(elf, section, sh_info) : 0;
+  return elfGet(elf, head, e_type) == ET_CORE && elf->entry >= elfSIZE(elf, segment) ? ResOK : ResFORMAT;
 }
 
-Bool ElfSegmentAt(ElfSegment segment, Elf elf, Index i)
+Bool ElfSegmentAt(ElfSegment segmentReturn, Elf elf, Index i)
 {
-  uint64_t limit = elf->file->size, at, offset, size, address;
-  Elf64_Phdr wide;
-  Elf32_Phdr narrow;
+  uint64_t limit = elf->file->size, offset, size;
+  elfSegmentUnion segment;
   uint32_t type;
 
-  if (i >= elf->count || elf->table > limit || (limit - elf->table) / elf->entry <= i)
+  AVER(elf->entry >= elfSIZE(elf, segment)); /* ElfOpen */
+  if (i >= elf->count || elf->table > limit || (limit - elf->table) / elf->entry <= i ||
+      FileRead(elf->file, elf->table + i * elf->entry, &segment, elfSIZE(elf, segment)) != ResOK)
     return FALSE;
-  at = elf->table + i * elf->entry;
-  if (elf->wide ? FileRead(elf->file, at, &wide, sizeof wide) != ResOK
-                : FileRead(elf->file, at, &narrow, sizeof narrow) != ResOK)
-    return FALSE;
-  type = elf->wide ? wide.p_type : narrow.p_type;
-  offset = elf->wide ? wide.p_offset : narrow.p_offset;
-  size = elf->wide ? wide.p_filesz : narrow.p_filesz;
-  address = elf->wide ? wide.p_vaddr : narrow.p_vaddr;
-  segment->memory = type == PT_LOAD;
-  segment->notes = type == PT_NOTE;
-  segment->cut = size > 0 && (offset > limit || size > limit - offset);
-  segment->offset = offset < limit ? offset : limit;
-  segment->size = size < limit - segment->offset ? size : limit - segment->offset;
-  segment->address = address;
+  type = elfGet(elf, segment, p_type);
+  offset = elfGet(elf, segment, p_offset);
+  size = elfGet(elf, segment, p_filesz);
+  segmentReturn->memory = type == PT_LOAD;
+  segmentReturn->notes = type == PT_NOTE;
+  segmentReturn->cut = size > 0 && (offset > limit || size > limit - offset);
+  segmentReturn->offset = offset < limit ? offset : limit;
+  segmentReturn->size = size < limit - segmentReturn->offset ? size : limit - segmentReturn->offset;
+  segmentReturn->address = elfGet(elf, segment, p_vaddr);
   return TRUE;
 }
 

@@ -1,4 +1,4 @@
-/* orphanregion.c -- reads the region of one dead process: its header block and its blocks
+/* orphanregion.c -- reads the orphaned region of one process: its header block and its blocks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,22 +8,22 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "log/logfile.h"
 
-enum { orphanYOUNG = 60 }; /* seconds: whoever has just made a file may yet lock it */
-enum { orphanVersionsMAX = 999 };
-enum { orphanTriesMAX = 500 }; /* of 2 ms each */
+enum {
+  orphanYOUNG = 60,        /* seconds */
+  orphanVersionsMAX = 999, /* a major above this is no version */
+  orphanTriesMAX = 500     /* of 2 ms each */
+};
 
-/* orphanBytes -- read some of the file: all reads of it.  ResEND: so much is not there; ResIO: it cannot be read, which
- * is kept. */
+/* orphanBytes -- all reads of the file.  ResEND: the file is shorter; ResIO: it cannot be read, which region->failed
+ * keeps. */
 static Res orphanBytes(OrphanRegion region, Size at, void *bytes, Size size)
 {
   Res res = FileReadAt(region->fd, at, bytes, size);
@@ -31,6 +31,13 @@ static Res orphanBytes(OrphanRegion region, Size at, void *bytes, Size size)
   if (res == ResIO && region->failed == 0)
     region->failed = errno;
   return res;
+}
+
+Bool OrphanRegionOpen(OrphanRegion region, RegionFile file, Bool write, uid_t owner)
+{
+  region->pid = file->name.pid;
+  region->fd = RegionFileOpen(file, write, owner);
+  return region->fd >= 0;
 }
 
 Bool OrphanRegionRead(OrphanRegion region)
@@ -45,6 +52,8 @@ Bool OrphanRegionRead(OrphanRegion region)
          RegionHeaderSound(&region->header, (Size)status.st_size);
 }
 
+/* ---- What a file is that has the name of a region ---- */
+
 Bool OrphanRegionRuns(uint32_t pid)
 {
   char path[32], program[1];
@@ -56,36 +65,54 @@ Bool OrphanRegionRuns(uint32_t pid)
          readlink("/proc/self/exe", program, sizeof program) < 0;
 }
 
-Bool OrphanRegionUnborn(OrphanRegion region, const struct stat *status, uint32_t pid)
+Bool OrphanRegionYoung(RegionFile file)
+{
+  return difftime(time(NULL), file->status.st_mtime) <= orphanYOUNG;
+}
+
+/* orphanUnborn -- was the maker of a region killed while it made this file?  It locks a region before the file has a
+ * size, and writes the header after that (format/region.h). */
+static Bool orphanUnborn(OrphanRegion region, RegionFile file)
 {
   static const char none[BlockMagicSIZE];
   RegionHeader header = &region->header;
 
   memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
-  return S_ISREG(status->st_mode) && orphanBytes(region, 0, header, sizeof *header) != ResIO &&
-         memcmp(header->magic, none, sizeof none) == 0 && header->log[0] == '\0' &&
-         (status->st_size > 0 || difftime(time(NULL), status->st_mtime) > orphanYOUNG || !OrphanRegionRuns(pid)) &&
+  return orphanBytes(region, 0, header, sizeof *header) != ResIO && memcmp(header->magic, none, sizeof none) == 0 &&
+         header->log[0] == '\0' &&
+         (file->status.st_size > 0 || !OrphanRegionYoung(file) || !OrphanRegionRuns(file->name.pid)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-Bool OrphanRegionYoung(const struct stat *status)
-{
-  return difftime(time(NULL), status->st_mtime) <= orphanYOUNG;
-}
-
-/* orphanOther -- is it a region of another version, which its own tools can read? */
-static Bool orphanOther(RegionHeader header)
+/* orphanForeign -- is this the header of a region of another version, which that version's tools can read? */
+static Bool orphanForeign(RegionHeader header)
 {
   return memcmp(header->magic, RegionMAGIC, BlockMagicSIZE) == 0 && header->order == BlockORDER &&
          header->major != BlockMAJOR && header->major <= orphanVersionsMAX;
 }
 
-Bool OrphanRegionOver(OrphanRegion region, const struct stat *status, uint32_t pid)
+/* orphanHeadless -- has the process of this region written over the header, and ended? */
+static Bool orphanHeadless(OrphanRegion region, RegionFile file)
 {
-  return S_ISREG(status->st_mode) && status->st_size >= (off_t)RegionFIRST && !OrphanRegionRead(region) &&
-         region->failed == 0 && !orphanOther(&region->header) && !OrphanRegionRuns(pid) &&
+  return file->status.st_size >= (off_t)RegionFIRST && !OrphanRegionRead(region) && region->failed == 0 &&
+         !orphanForeign(&region->header) && !OrphanRegionRuns(file->name.pid) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
+
+OrphanKind OrphanRegionKind(OrphanRegion region, RegionFile file)
+{
+  OrphanKind kind;
+
+  if (OrphanRegionRead(region))
+    return OrphanREGION;
+  if (region->failed != 0)
+    return OrphanUNREAD;
+  kind = orphanUnborn(region, file) ? OrphanUNBORN
+         : region->failed == 0 && orphanHeadless(region, file) ? OrphanHEADLESS : OrphanOTHER;
+  return region->failed != 0 ? OrphanUNREAD : kind;
+}
+
+/* ---- The header block ---- */
 
 static Res orphanWrite(OrphanRegion region, const void *bytes, Size size)
 {
@@ -95,8 +122,8 @@ static Res orphanWrite(OrphanRegion region, const void *bytes, Size size)
   return FileAppend(region->to, bytes, size);
 }
 
-/* orphanTextSound -- is one of the two texts a whole header block of this process?  Its length, then, as it says itself: the
- * program may have written over what the region says. */
+/* orphanTextSound -- is one of the two texts a whole header block of this process?  Its length is taken from the text
+ * itself, because the program may have written over the length in the region's header. */
 static Bool orphanTextSound(OrphanRegion region, unsigned which, Size *lengthReturn)
 {
   Size at = RegionTEXT + which * RegionTextSIZE;
@@ -118,18 +145,16 @@ Bool OrphanRegionText(OrphanRegion region, Size *lengthReturn)
          (orphanTextSound(region, newest, lengthReturn) || orphanTextSound(region, !newest, lengthReturn));
 }
 
-/* orphanBooted -- is the system that the process ran on still up, as far as is known? */
+/* ---- Who else uses the region ---- */
+
+/* orphanBooted -- did the process run since the machine was last booted, as far as is known? */
 static Bool orphanBooted(OrphanRegion region)
 {
-  char boot[40] = "";
+  char boot[40];
   Size length;
-  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
-  if (fd >= 0) {
-    ssize_t n = read(fd, boot, sizeof boot - 1);
-    boot[n > 0 && boot[n - 1] == '\n' ? n - 1 : 0] = '\0';
-    (void)close(fd);
-  }
+  (void)FileText("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+  boot[strcspn(boot, "\n")] = '\0';
   return boot[0] == '\0' || !OrphanRegionText(region, &length) || region->parsed.boot[0] == '\0' ||
          strcmp(region->parsed.boot, boot) == 0;
 }
@@ -139,6 +164,8 @@ Bool OrphanRegionLock(OrphanRegion region, int how)
   static const struct timespec moment = {0, 2000000};
   unsigned tries;
 
+  AVER(how == LOCK_SH || how == LOCK_EX);
+  AVER(region->fd >= 0);
   for (tries = 0; tries < orphanTriesMAX; ++tries) {
     if (flock(region->fd, how | LOCK_NB) == 0)
       return TRUE;
@@ -149,7 +176,8 @@ Bool OrphanRegionLock(OrphanRegion region, int how)
   return FALSE;
 }
 
-/* orphanHeld -- has a collector that lives the region?  The program may have written over who that is, and not over its lock. */
+/* orphanHeld -- does a collector hold its lock on the region?  The program may have written over the collector's
+ * number, but it cannot take away that lock. */
 static Bool orphanHeld(OrphanRegion region)
 {
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -161,12 +189,12 @@ OrphanCollector OrphanRegionCollector(OrphanRegion region)
 {
   uint32_t collector = region->header.hand.collector;
 
-  /* A collector that asks what it has left itself could not write it. */
+  /* A collector that looks at its own region was not able to write what is there. */
   if ((pid_t)(collector & RegionCollectorTID) != gettid() && orphanHeld(region))
     return OrphanCollectorLIVES;
   if (collector == RegionCollectorNONE)
     return OrphanCollectorNONE;
-  /* A region on a disk may have seen the machine go down: nobody has marked the collector's death then. */
+  /* If the region is on a disk and the machine went down, the kernel could not mark the collector's death. */
   return (collector & RegionCollectorDIED) != 0 || !orphanBooted(region) ? OrphanCollectorKILLED : OrphanCollectorGONE;
 }
 
@@ -176,7 +204,7 @@ uint64_t OrphanRegionCut(OrphanRegion region, int log)
   struct stat status;
 
   if (reached > CountMAX)
-    return LeftCutUNKNOWN;
+    return OrphanCutUNKNOWN;
   return fstat(log, &status) == 0 && reached > (uint64_t)status.st_size ? reached - (uint64_t)status.st_size : 0;
 }
 
@@ -184,6 +212,8 @@ Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector)
 {
   return collector == OrphanCollectorGONE || (collector == OrphanCollectorNONE && region->header.hand.unwritten != 0);
 }
+
+/* ---- Blocks ---- */
 
 /* orphanKnown -- how many of a block's `count` events the logs have */
 static Count orphanKnown(Table table, BlockHeader header, Count count)
@@ -194,14 +224,16 @@ static Count orphanKnown(Table table, BlockHeader header, Count count)
     return 0;
   if (stream->newest == header->first && stream->newestSequence == header->sequence)
     return stream->newestCount < count ? stream->newestCount : count;
-  return TallyHas(&stream->tally, header->sequence) ? count : 0;
+  return BlockRunsHas(&stream->runs, header->sequence) ? count : 0;
 }
 
-/* orphanMemory -- has slot `i` any?  Behind the last of the file's it is ENXIO.  One look finds a whole run of slots that have none. */
+/* orphanMemory -- does the file, which is sparse, have memory in slot `i`?  One lseek finds a whole run of slots
+ * without any; behind the last memory of the file it fails with ENXIO. */
 static Bool orphanMemory(OrphanRegion region, Index i)
 {
   Size end = RegionSize(i + 1), from = end - BlockMAX;
 
+  AVER(region->hole <= region->data);
   if (from < region->hole || from >= region->data) {
     off_t data = lseek(region->fd, (off_t)from, SEEK_DATA);
     if (data < 0 && errno != ENXIO) {
@@ -214,8 +246,8 @@ static Bool orphanMemory(OrphanRegion region, Index i)
   return region->data < end;
 }
 
-/* orphanAt -- where the block in slot `i` is, and its size: by the slot's state, or by the block itself, if the program has written
- * over that */
+/* orphanAt -- where the block in slot `i` is, and its size: by the state of the slot, or by the block's own header if
+ * the program has written over the state */
 static Bool orphanAt(Size *atReturn, Size *sizeReturn, OrphanRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
@@ -232,8 +264,9 @@ static Bool orphanAt(Size *atReturn, Size *sizeReturn, OrphanRegion region, Inde
   return RegionBlockAt(atReturn, sizeReturn, &region->header, i);
 }
 
-/* orphanRead -- is there a block in slot `i` that was to be sent?  Then it is in region->block.  What has a size has a header, or
- * the program has written over it; or over the state of a slot that is empty: nothing is lost by that. */
+/* orphanRead -- read the block in slot `i` into region->block; FALSE: there is none, or it was not to be sent.  A slot
+ * whose state has a size has a block with a sound header, unless the program has written over one of them.  If it wrote
+ * over the state of an empty slot, nothing is lost. */
 static Bool orphanRead(BlockHeader soundReturn, BlockTally tallyReturn, OrphanRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
@@ -258,13 +291,14 @@ Count OrphanRegionEvents(OrphanRegion region)
   Count count = 0;
   Index i;
 
+  AVER(OrphanRegionCheck(region));
   for (i = 0; i < region->header.slots; ++i)
     if (orphanRead(&sound, &tally, region, i))
       count += tally.count;
   return count;
 }
 
-/* orphanBlock -- copy the block in slot `i`, unless the logs have all of it */
+/* orphanBlock -- write the block in slot `i`, unless the logs have all of it */
 static Res orphanBlock(OrphanRegion region, Index i)
 {
   BlockHeader header = &region->block.header;
@@ -279,8 +313,9 @@ static Res orphanBlock(OrphanRegion region, Index i)
   stream = TableStreamFind(region->table, sound.process, sound.stream);
   if (stream != NULL && sound.discarded > stream->discarded)
     stream->discarded = sound.discarded;
-  /* What the log has whole as its newest block was sent, and the process killed before it could forget it. */
   region->spoiled += tally.used == 0 && tally.broken;
+  /* If the log has it whole as its newest block, the process was killed after it sent the block and before it freed
+   * it. */
   if (tally.used == 0 || (stream != NULL && known == tally.count && stream->newest == sound.first))
     return ResOK;
   region->events += tally.count - known;
@@ -291,16 +326,19 @@ static Res orphanBlock(OrphanRegion region, Index i)
   return orphanWrite(region, header, header->size);
 }
 
-/* orphanLedger -- how many events children of the process that can send nothing have counted */
-static Bool orphanLedger(uint64_t *ledger, OrphanRegion region)
+/* ---- Counts ---- */
+
+/* orphanLedger -- how many events were counted as lost by children of the process that could send nothing
+ * (RegionLEDGER) */
+static uint64_t orphanLedger(OrphanRegion region)
 {
-  if (orphanBytes(region, RegionLEDGER, ledger, sizeof *ledger) != ResOK)
-    return FALSE;
-  *ledger &= ~RegionLedgerCLOSED;
-  return TRUE;
+  uint64_t ledger;
+
+  return orphanBytes(region, RegionLEDGER, &ledger, sizeof ledger) == ResOK ? ledger & ~RegionLedgerCLOSED : 0;
 }
 
-/* orphanForgot -- how many events of a slot's blocks were overwritten, with those of one that was being counted */
+/* orphanForgot -- how many events in blocks of slot `i` were overwritten, the block that was being overwritten
+ * included */
 static uint64_t orphanForgot(OrphanRegion region, Index i)
 {
   unsigned char *bytes = region->block.bytes;
@@ -314,13 +352,12 @@ static uint64_t orphanForgot(OrphanRegion region, Index i)
     block = RegionForgetBegun(&region->header, i, bytes + BlockMAX);
   if (block == NULL)
     return forgot;
-  ++region->header.pool.overwritten; /* if it is not counted there yet */
-  if (RegionForgotLast(block) > region->header.pool.forgottenTo)
-    region->header.pool.forgottenTo = RegionForgotLast(block);
+  ++region->header.pool.overwritten; /* in case the process had not yet counted this block there */
+  CountRaise(&region->header.pool.forgottenTo, RegionForgotLast(block));
   return RegionForgotThen(forgot, block);
 }
 
-/* orphanForgotten -- how many events were overwritten, also in a block that was being overwritten when the process died */
+/* orphanForgotten -- how many events were overwritten in all slots, and in private memory */
 static uint64_t orphanForgotten(OrphanRegion region)
 {
   uint64_t events = region->header.pool.forgotten;
@@ -333,23 +370,19 @@ static uint64_t orphanForgotten(OrphanRegion region)
 
 Bool OrphanRegionMiscounts(OrphanRegion region)
 {
-  uint64_t ledger;
-
-  return RegionMiscounts(&region->header) || (orphanLedger(&ledger, region) && ledger > CountMAX);
+  return RegionMiscounts(&region->header) || orphanLedger(region) > CountMAX;
 }
 
 uint64_t OrphanRegionLost(OrphanRegion region)
 {
-  uint64_t lost = CountAdd(RegionLost(&region->header), region->spoiled), ledger;
+  uint64_t lost = CountAdd(CountAdd(RegionLost(&region->header), region->spoiled), orphanLedger(region));
   Index i;
 
-  if (orphanLedger(&ledger, region))
-    lost = CountAdd(lost, ledger);
   for (i = 0; i < RegionLEAVING; ++i) {
     const RegionLeavingStruct *leaving = &region->header.leaving[i];
     Stream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);
-    if (leaving->count < RegionLeavingCLAIMED &&
-        (stream == NULL || (stream->newestSequence != leaving->sequence && !TallyHas(&stream->tally, leaving->sequence))))
+    if (leaving->count < RegionLeavingCLAIMED && (stream == NULL || (stream->newestSequence != leaving->sequence &&
+                                                                     !BlockRunsHas(&stream->runs, leaving->sequence))))
       lost = CountAdd(lost, leaving->count);
   }
   return lost;
@@ -370,17 +403,16 @@ void OrphanRegionSays(OrphanRegion region, Process process, Bool left)
     HeaderOutside(&process->public.header, region->pid);
 }
 
-/* orphanStrict -- has all been read so far that was to be? */
-static Res orphanStrict(OrphanRegion region)
+/* ---- Taking ---- */
+
+/* orphanGivesUp -- has a read failed, and does that end OrphanRegionTake? */
+static Bool orphanGivesUp(OrphanRegion region)
 {
-  if (!region->strict || region->failed == 0)
-    return ResOK;
-  errno = region->failed;
-  return ResIO;
+  return region->strict && region->failed != 0;
 }
 
-/* orphanEnded -- do the logs have a header block that says when the process had ended, and is newer than the text in hand?  Then
- * that is over: the process could not remove the region, or was killed just before. */
+/* orphanEnded -- do the logs have a header block that says when the process ended, and is newer than region->parsed?
+ * Then the process could not remove its region, or was killed just before it would have. */
 static Bool orphanEnded(OrphanRegion region)
 {
   Process process = TableProcessFind(region->table, region->parsed.identity);
@@ -397,28 +429,37 @@ Res OrphanRegionTake(OrphanRegion region)
   Index i;
   Res res = ResOK;
 
+  AVER(region->table != NULL && OrphanRegionCheck(region));
   region->spoiled = 0;
   if (OrphanRegionText(region, &length) && !orphanEnded(region))
     res = orphanWrite(region, region->text, length);
   if (res == ResOK)
-    res = orphanStrict(region);
-  if (res == ResOK)
     res = TableProcess(&process, region->table, region->header.identity);
-  if (res == ResOK)
-    OrphanRegionSays(region, process, TRUE);
-  for (i = 0; i < region->header.slots && res == ResOK; ++i)
-    if ((res = orphanBlock(region, i)) == ResOK)
-      res = orphanStrict(region);
-  if (res == ResOK && OrphanRegionUsed(region)) {
-    process->lost = OrphanRegionLost(region);
+  if (res != ResOK)
+    return res;
+  OrphanRegionSays(region, process, TRUE);
+  for (i = 0; i < region->header.slots && res == ResOK && !orphanGivesUp(region); ++i)
+    res = orphanBlock(region, i);
+  if (res == ResOK && !orphanGivesUp(region) && OrphanRegionUsed(region)) {
     uint64_t forgotten = orphanForgotten(region);
+    process->lost = OrphanRegionLost(region);
     HeaderForgotten(&process->public.header, forgotten, region->header.pool.forgottenTo);
     process->public.header.stopped = region->header.stopped;
   }
-  return res == ResOK ? orphanStrict(region) : res;
+  if (res == ResOK && orphanGivesUp(region)) {
+    errno = region->failed;
+    res = ResIO;
+  }
+  return res;
 }
 
 Bool OrphanRegionUsed(OrphanRegion region)
 {
   return region->header.text.generation != 0 || region->taken || region->spoiled > 0 || OrphanRegionLost(region) > 0;
+}
+
+Bool OrphanRegionCheck(const OrphanRegionStruct *region)
+{
+  return region->fd >= 0 && region->header.slots <= RegionSlotsMAX && region->hole <= region->data &&
+         (!region->taken || region->to >= 0);
 }

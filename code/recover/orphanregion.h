@@ -1,113 +1,133 @@
-/* orphanregion.h -- reads the region of one dead process: its header block and its blocks
+/* orphanregion.h -- reads the orphaned region of one process: its header block and its blocks
  *
- * The process may have written anything there, and somebody may cut the file short meanwhile: it is read by place, each
- * part is copied first and judged then, and what is not sound is left out.
+ * A region is orphaned when its process has ended and no collector is going to take what it holds.  The process may
+ * have written anything there, and another process may truncate the file at any moment.  So the file is read with
+ * pread, each part is copied before it is judged, and what is not sound is left out.
  *
- * Always true: what is written is a sound log, unpacked.
+ * Always true: what OrphanRegionTake writes is a sound log of unpacked blocks.  Of a region that was read
+ * (OrphanRegionCheck): it has no more slots than a region can have;  the hole in the file that was found last ends
+ * behind its beginning;  what was taken was written somewhere.
  *
- * Design: design/log.md .leftover      Tests: test/recover/orphantest.c
+ * Design: design/log.md .leftover      Tests: test/recover/orphanreadertest.c,
+ * test/recover/recoverchecktest.c
  */
 #ifndef RECOVER_ORPHANREGION_H
 #define RECOVER_ORPHANREGION_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include <sys/stat.h>
-
 #include "base/types.h"
 #include "format/header.h"
 #include "format/region.h"
 #include "log/table.h"
+#include "recover/regionfile.h"
 
 typedef struct OrphanRegionStruct {
-  int fd;                       /* the region; the caller's, open and locked */
-  uint32_t pid;                 /* of the process, for who made the region, as its name says; the caller's */
-  int failed;                   /* why a read of it failed, since OrphanRegionRead began: errno; 0: none has */
-  Bool strict;                  /* OrphanRegionTake ends where one does; the caller's */
-  Table table;                  /* what the logs have */
-  int to;                       /* the temporary file; -1 as long as there is none */
-  uint64_t events;              /* taken that the logs have not, of this region */
-  Bool taken;                   /* a header block or a block was written, of this region */
-  Size hole, data;              /* nothing is in the file between these two places, as was found last */
-  uint64_t spoiled;             /* events of blocks in it that the program has written over */
+  int fd;                       /* of the region's file; the caller's, who closes it */
+  uint32_t pid;                 /* of the process, as the maker of the region numbers it; the caller's */
+  Bool strict;                  /* OrphanRegionTake ends at the first failure to read; the caller's */
+  Table table;                  /* what the logs have; the caller's */
+  int to;                       /* where OrphanRegionTake writes; -1: a temporary file will be made; the caller's */
+  int failed;                   /* errno of the first read that failed since OrphanRegionRead; 0: none has */
+  uint64_t events;              /* that OrphanRegionTake found here and the logs do not have */
+  uint64_t spoiled;             /* events of blocks that the program has written over */
+  Bool taken;                   /* a header block or a block of this region was written */
+  Size hole, data;              /* between these two places nothing is in the file, as was found last */
   RegionHeaderStruct header;    /* as OrphanRegionRead found it */
-  HeaderStruct parsed;
-  char text[RegionTextSIZE];
+  HeaderStruct parsed;          /* by OrphanRegionText */
+  char text[RegionTextSIZE];    /* the header block, by OrphanRegionText */
   union {
     BlockHeaderStruct header;
     uint64_t align;
     unsigned char bytes[BlockMAX];
-  } block;
+  } block;                      /* the block that is being looked at */
 } OrphanRegionStruct, *OrphanRegion;
 
-/* OrphanRegionRead -- is the file at region->fd a region of our version?  Its header, then.  Where region->failed is set
- * nobody knows, nor is what any of these says of a region all that is there. */
+extern Bool OrphanRegionCheck(const OrphanRegionStruct *region);
+
+/* OrphanRegionOpen -- RegionFileOpen, for region->fd and region->pid; FALSE with errno */
+extern Bool OrphanRegionOpen(OrphanRegion region, RegionFile file, Bool write, uid_t owner);
+
+/* OrphanRegionRead -- is the file at region->fd a region of our version?  Then region->header has its header.
+ * If region->failed is set the file could not be read: what this and all functions below answer may then lack
+ * something. */
 extern Bool OrphanRegionRead(OrphanRegion region);
 
-/* OrphanRegionUnborn -- is the file, which is none, what was to become a region when its maker was killed?  Then it is
- * locked.  Who makes one locks it before it has a size, and writes its header after that (format/region.h). */
-extern Bool OrphanRegionUnborn(OrphanRegion region, const struct stat *status, uint32_t pid);
+/* What a file with the name of a region is. */
+typedef enum OrphanKind {
+  OrphanREGION,                   /* a region that can be read */
+  OrphanUNREAD,                   /* it cannot be read: region->failed */
+  OrphanUNBORN,                   /* its maker was killed before it was a region; it is locked now */
+  OrphanHEADLESS,                 /* its process, which has ended, has written over its header; it is locked now */
+  OrphanOTHER                     /* something else, or a region of another version */
+} OrphanKind;
 
-/* OrphanRegionOver -- is the file, which no region can be read from, one whose process has written over its beginning, and has
- * ended?  Then it is locked.  One of another version is none. */
-extern Bool OrphanRegionOver(OrphanRegion region, const struct stat *status, uint32_t pid);
+/* OrphanRegionKind -- OrphanRegionRead, and what the file is if it is no region */
+extern OrphanKind OrphanRegionKind(OrphanRegion region, RegionFile file);
 
-/* OrphanRegionRuns -- is there a process of this number that has not ended?  One that nobody has waited for has no program any
- * more. */
+/* OrphanRegionRuns -- is there a process of this number that has not ended?  A zombie has ended. */
 extern Bool OrphanRegionRuns(uint32_t pid);
 
-/* OrphanRegionYoung -- was the file made just now?  Somebody may be about to read it. */
-extern Bool OrphanRegionYoung(const struct stat *status);
+/* OrphanRegionYoung -- was the file changed within the last minute?  Then its maker may still be about to lock it. */
+extern Bool OrphanRegionYoung(RegionFile file);
 
-/* OrphanRegionUsed -- after OrphanRegionTake: has its process put anything there?  One that found no room for its header block in it
- * has gone on without it: then the region knows nothing of that process's end. */
-extern Bool OrphanRegionUsed(OrphanRegion region);
-
-/* OrphanRegionLock -- lock it, LOCK_SH or LOCK_EX, until it is closed.  FALSE: somebody has it who lives.  Where there is no
- * process of that number any more, who has it reads it or takes it, and is waited for, a second at most. */
+/* OrphanRegionLock -- lock the region, LOCK_SH or LOCK_EX, until it is closed
+ *
+ * returns  FALSE: its process runs, and holds the lock.  If that process has ended, another reader holds the lock: it
+ *          is waited for, a second at most.
+ */
 extern Bool OrphanRegionLock(OrphanRegion region, int how);
 
-/* OrphanRegionText -- find the newest header block that is whole: it is in region->text then, and in region->parsed what
- * it says.  FALSE: there is none. */
+/* OrphanRegionText -- find the newest whole header block of the process, for region->text and region->parsed; FALSE:
+ * there is none */
 extern Bool OrphanRegionText(OrphanRegion region, Size *lengthReturn);
 
-/* Who should have taken what is there. */
+/* The collector that should have taken what is in a region. */
 typedef enum OrphanCollector {
-  OrphanCollectorNONE,            /* nobody: the process sent itself */
-  OrphanCollectorLIVES,           /* a collector, which will */
-  OrphanCollectorKILLED,          /* one that was killed, or went down with the machine */
-  OrphanCollectorGONE             /* one that has ended without: it could not write */
+  OrphanCollectorNONE,            /* there was none: the process wrote to the log itself */
+  OrphanCollectorLIVES,           /* it lives, and will take what is there */
+  OrphanCollectorKILLED,          /* it was killed, or the machine went down */
+  OrphanCollectorGONE             /* it has ended and left something: it could not write */
 } OrphanCollector;
 
 extern OrphanCollector OrphanRegionCollector(OrphanRegion region);
 
-/* OrphanRegionCut -- how many bytes of its end the log lacks that the region's collector had written; LeftCutUNKNOWN: what the
- * region says of that cannot be */
-#define LeftCutUNKNOWN UINT64_MAX
+/* OrphanRegionCut -- how many bytes were cut off the log's end after the region's collector had written them;
+ * OrphanCutUNKNOWN: what the region says of that cannot be */
+#define OrphanCutUNKNOWN UINT64_MAX
 extern uint64_t OrphanRegionCut(OrphanRegion region, int log);
 
-/* OrphanRegionUnwritten -- did whoever should have written what is there end without: its collector, or the process, if that
- * has none? */
+/* OrphanRegionUnwritten -- has the collector, or the process if there was none, ended without being able to write what
+ * is here? */
 extern Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector);
 
-/* OrphanRegionLost -- how many events of the dead process no block has, neither here nor in the logs; after OrphanRegionTake */
-extern uint64_t OrphanRegionLost(OrphanRegion region);
-
-/* OrphanRegionMiscounts -- has it written over a count of those, as far as that can be seen?  Then one event of it counts. */
-extern Bool OrphanRegionMiscounts(OrphanRegion region);
-
-/* OrphanRegionSays -- which kinds the process sends, or sent at last, and its number, as its region has them
- * left  so it was when it died: no header block knows better */
-extern void OrphanRegionSays(OrphanRegion region, Process process, Bool left);
-
-/* OrphanRegionTake -- write to region->to (made if need be) what the logs do not have: the header block's newest text,
- * unless they have a newer one that says when the process had ended, and what is committed in blocks, full or open.  The
- * flight recorder's are left.  What the region counts of the process is in region->table then.  What cannot be read is left
- * out, which region->failed says; if `strict`, it ends there: ResIO, with errno.  ResIO, ResMEMORY. */
+/* OrphanRegionTake -- write to region->to what the logs do not have
+ *
+ * That is the newest header block, unless the logs have a newer one that says when the process ended, and the committed
+ * events of the blocks, full or open.  Blocks of the flight recorder are left out.  The counts of the region go into
+ * region->table.  What cannot be read is left out, too, and region->failed is set; if `strict`, that is an error.
+ * errors   ResIO with errno, ResMEMORY
+ */
 extern Res OrphanRegionTake(OrphanRegion region);
 
-/* OrphanRegionEvents -- how many events are there that were to be sent, whatever logs have; region->spoiled are
- * lost besides */
+/* OrphanRegionUsed -- after OrphanRegionTake: has the process put anything into the region?  If not, it found no room
+ * for its header block and went on without a region, which then does not know how the process ended. */
+extern Bool OrphanRegionUsed(OrphanRegion region);
+
+/* OrphanRegionLost -- after OrphanRegionTake: how many events of the process are in no block, neither here nor in a
+ * log */
+extern uint64_t OrphanRegionLost(OrphanRegion region);
+
+/* OrphanRegionMiscounts -- has the program written over one of the counts that OrphanRegionLost adds up, as far as can
+ * be seen?  Such a count adds one event. */
+extern Bool OrphanRegionMiscounts(OrphanRegion region);
+
+/* OrphanRegionSays -- tell the table which kinds of events the process sends, and its number, as the region has them
+ * left  the process has ended: the region knows this better than any header block */
+extern void OrphanRegionSays(OrphanRegion region, Process process, Bool left);
+
+/* OrphanRegionEvents -- how many events in the region were to be sent, whether or not logs have them; those of
+ * region->spoiled are lost besides */
 extern Count OrphanRegionEvents(OrphanRegion region);
 
 #endif /* RECOVER_ORPHANREGION_H */

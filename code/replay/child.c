@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,209 +25,206 @@
 #include "mm/arena.h"
 #include "mm/pool.h"
 #include "mm/poolsgf.h"
-#include "replay/player.h"
 
-enum { poolsARENA = 64 << 20 }; /* bytes of the arena for pools that had none: a foreign malloc's */
+/* ---- Our own pools, as they were recorded ---- */
 
-typedef struct ReplayPoolsStruct {
+enum { childPoolsARENA = 64 << 20 }; /* bytes of the arena for pools that had none: a foreign malloc's */
+
+typedef struct ChildPoolsStruct {
   Play play;
+  PlayResult result;
   Arena *arenas;   /* by the script's number + 1; [0] for pools that had none */
-  char *message;
-  Size size;
-} ReplayPoolsStruct, *ReplayPoolsState;
+} ChildPoolsStruct, *ChildPools;
 
-static void *poolsAlloc(void *pool, Size size)
+static void *childPoolsAlloc(void *pool, Size size, Size align, Bool zero)
 {
   Addr addr;
+  Res res = align != 0 ? PoolAllocAligned(&addr, pool, size, align)
+            : zero     ? PoolAllocZero(&addr, pool, size)
+                       : PoolAlloc(&addr, pool, size);
 
-  return PoolAlloc(&addr, pool, size) == ResOK ? (void *)addr : NULL;
+  return res == ResOK ? (void *)addr : NULL;
 }
 
-static void *poolsZero(void *pool, Size size)
-{
-  Addr addr;
-
-  return PoolAllocZero(&addr, pool, size) == ResOK ? (void *)addr : NULL;
-}
-
-static void *poolsAligned(void *pool, Size size, Size align)
-{
-  Addr addr;
-
-  return PoolAllocAligned(&addr, pool, size, align) == ResOK ? (void *)addr : NULL;
-}
-
-static void *poolsResize(void *pool, void *old, Size oldSize, Size size)
+static void *childPoolsResize(void *pool, void *old, Size oldSize, Size size)
 {
   Addr addr;
 
   return PoolResize(&addr, pool, (Addr)old, oldSize, size) == ResOK ? (void *)addr : NULL;
 }
 
-static void poolsFree(void *pool, void *addr, Size size)
+static void childPoolsFree(void *pool, void *addr, Size size)
 {
   PoolFree(pool, (Addr)addr, size);
 }
 
-static Res poolsArena(Arena *arenaReturn, ReplayPoolsState state, uint64_t number)
+/* childPoolsArena -- the arena with this number + 1; it is made for its first pool */
+static Res childPoolsArena(Arena *arenaReturn, ChildPools pools, uint64_t number)
 {
-  Res res = ResOK;
+  const ScriptArenaStruct *recorded = PlayTable(pools->play, ScriptARENAS);
+  Arena *arena = &pools->arenas[number];
+  Res res = *arena == NULL ? ArenaCreate(arena, number == 0 ? childPoolsARENA : recorded[number - 1].size) : ResOK;
 
-  if (state->arenas[number] == NULL) {
-    Size size = number == 0 ? poolsARENA : PlayArenas(state->play)[number - 1].size;
-    res = ArenaCreate(&state->arenas[number], size);
-  }
-  *arenaReturn = state->arenas[number];
+  *arenaReturn = *arena;
   return res;
 }
 
-/* poolsParams -- the pool's parameters as they were recorded; returns how many */
-static Count poolsParams(PoolParamStruct *params, Play play, const ScriptPoolStruct *recorded)
+/* childPoolsParams -- fill in the pool's parameters as they were recorded; returns how many */
+static Count childPoolsParams(PoolParamStruct *params, Play play, const ScriptPoolStruct *recorded)
 {
+  const ScriptParamStruct *param = PlayTable(play, ScriptPARAMS);
   Count i, n = recorded->params < PoolParamMAX ? recorded->params : PoolParamMAX;
 
   for (i = 0; i < n; ++i) {
-    params[i].name = PlayPoolParams(play)[recorded->param + i].name;
-    params[i].value = (Word)PlayPoolParams(play)[recorded->param + i].value;
+    params[i].name = param[recorded->param + i].name;
+    params[i].value = (Word)param[recorded->param + i].value;
   }
   return n;
 }
 
-/* poolsOther -- a class that is not ours: say once, unless it stands for malloc, that SGF takes its place */
-static void poolsOther(ReplayPoolsState state, const char *class)
+/* childPoolsClass -- of which class the pool is here: one that is collected is MVFF, which lays objects out in the same
+ * segments, at the same alignment; of an unknown class it is SGF.  Both are said once, unless the class stands for
+ * malloc. */
+static const char *childPoolsClass(ChildPools pools, const char *class)
 {
-  if (strcmp(class, "malloc") != 0 && state->message[0] == '\0')
-    snprintf(state->message, state->size, "pools of class %s are SGF here", class[0] == '\0' ? "unknown" : class);
+  static const char collected[] = "AMS";
+  PlayResult result = pools->result;
+  Bool said = result->message[0] != '\0';
+
+  if (strcmp(class, "MFS") == 0 || strcmp(class, "MVFF") == 0 || strcmp(class, "SGF") == 0)
+    return class;
+  if (strcmp(class, collected) == 0) {
+    if (!said)
+      snprintf(result->message, sizeof result->message,
+               "pools of class AMS are MVFF here: objects are freed where they were reclaimed, and nothing is marked");
+    return "MVFF";
+  }
+  if (strcmp(class, "malloc") != 0 && !said)
+    snprintf(result->message, sizeof result->message, "pools of class %s are SGF here",
+             class[0] == '\0' ? "unknown" : class);
+  return "SGF";
 }
 
-static Bool poolsCreate(void *data, PlayPool playPool, Index number, char *error, Size size)
+/* childPoolsAlign -- leave of the parameters only `align`; returns how many there are then */
+static Count childPoolsAlign(PoolParamStruct *params, Count n)
 {
-  ReplayPoolsState state = data;
-  const ScriptPoolStruct *recorded = &PlayPools(state->play)[number];
-  Bool ours = strcmp(recorded->class, "MFS") == 0 || strcmp(recorded->class, "MVFF") == 0 ||
-              strcmp(recorded->class, "SGF") == 0;
+  Index i;
+
+  for (i = 0; i < n; ++i)
+    if (strcmp(params[i].name, "align") == 0) {
+      params[0] = params[i];
+      return 1;
+    }
+  return 0;
+}
+
+static Res childPoolsCreate(void *data, PlayPool playPool, Index number)
+{
+  ChildPools pools = data;
+  const ScriptPoolStruct *recorded = (const ScriptPoolStruct *)PlayTable(pools->play, ScriptPOOLS) + number;
+  const char *class = childPoolsClass(pools, recorded->class);
   PoolParamStruct params[PoolParamMAX];
-  Count i, n = ours ? poolsParams(params, state->play, recorded) : 0;
+  Count i, n = childPoolsParams(params, pools->play, recorded);
   Arena arena;
   Pool pool;
-  Res res = poolsArena(&arena, state, recorded->arena);
+  Res res = childPoolsArena(&arena, pools, recorded->arena);
 
-  if (!ours)
-    poolsOther(state, recorded->class);
+  if (strcmp(class, recorded->class) != 0)
+    n = strcmp(class, "MVFF") == 0 ? childPoolsAlign(params, n) : 0;
   if (res == ResOK)
-    res = PoolCreate(&pool, arena, ours ? recorded->class : "SGF", params, n);
-  if (res != ResOK) {
-    snprintf(error, size, "class %s: %s", recorded->class, ResName(res));
-    return FALSE;
-  }
+    res = PoolCreate(&pool, arena, class, params, n);
+  if (res != ResOK)
+    return res;
   playPool->pool = pool;
-  playPool->align = 2 * sizeof(void *);
-  for (i = 0; i < n; ++i) {
+  for (i = 0; i < n; ++i)
     if (strcmp(params[i].name, "align") == 0)
       playPool->align = params[i].value;
-  }
-  return TRUE;
+  return ResOK;
 }
 
-static void poolsDestroy(void *data, PlayPool pool)
+static void childPoolsDestroy(void *data, PlayPool pool)
 {
   UNUSED(data);
   PoolDestroy(pool->pool);
 }
 
-/* replayPools -- an allocator that recreates the script's arenas and pools
- * message  what cannot be as it was recorded, or why it failed (FALSE); it is kept, and may be written later */
-static Bool replayPools(PlayAllocator allocatorReturn, Play play, char *message, Size size)
+/* childPoolsFind -- an allocator that makes the script's arenas and pools again.  FALSE: the message says why not; else
+ * it may say later what cannot be as it was recorded. */
+static Bool childPoolsFind(PlayAllocator allocatorReturn, Play play, PlayResult result)
 {
-  static const PlayAllocatorStruct pools = {
-    .alloc = poolsAlloc, .zero = poolsZero, .aligned = poolsAligned, .resize = poolsResize, .free = poolsFree,
-    .poolCreate = poolsCreate, .poolDestroy = poolsDestroy, .drops = TRUE};
-  static ReplayPoolsStruct state;
-  void *arenas = mmap(NULL, (PlayHeader(play)->arenas + 1) * sizeof(Arena), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static ChildPoolsStruct pools;
+  Count arenas = PlayTableCount(play, ScriptARENAS) + 1;
+  void *room = mmap(NULL, arenas * sizeof(Arena), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-  if (arenas == MAP_FAILED) {
-    snprintf(message, size, "no memory for %llu arenas", (unsigned long long)PlayHeader(play)->arenas);
+  if (room == MAP_FAILED) {
+    snprintf(result->message, sizeof result->message, "no memory for %zu arenas", arenas - 1);
     return FALSE;
   }
   SGFThreadsWatch();
-  state.play = play;
-  state.arenas = arenas;
-  state.message = message;
-  state.size = size;
-  *allocatorReturn = pools;
-  allocatorReturn->data = &state;
+  pools = (ChildPoolsStruct){.play = play, .result = result, .arenas = room};
+  *allocatorReturn = (PlayAllocatorStruct){.data = &pools,
+                                           .alloc = childPoolsAlloc,
+                                           .resize = childPoolsResize,
+                                           .free = childPoolsFree,
+                                           .poolCreate = childPoolsCreate,
+                                           .poolDestroy = childPoolsDestroy,
+                                           .drops = TRUE};
   return TRUE;
 }
 
-extern char **environ;
+/* ---- The parent's side ---- */
 
-enum { childARGS = 9, childENVIRONMENT = 4096 };
-
-/* The parent's side */
-
-PlayResult ReplayChildShare(int *fileReturn)
+ReplayRun ReplayChildShare(int *fileReturn)
 {
   int fd = memfd_create("replay-result", 0);
-  void *p;
+  ReplayRun run;
 
-  if (fd < 0 || ftruncate(fd, sizeof(PlayResultStruct)) != 0)
+  if (fd < 0 || ftruncate(fd, sizeof *run) != 0)
     return NULL;
-  p = mmap(NULL, sizeof(PlayResultStruct), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  run = mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   *fileReturn = fd;
-  return p == MAP_FAILED ? NULL : p;
+  return run != MAP_FAILED ? run : NULL;
 }
 
-/* childEnvironment -- ours, with LD_PRELOAD set to `library` or taken out, and our own telemetry off */
-static void childEnvironment(char **environment, char *preload, Size size, const char *library)
+/* childEnvironment -- set up the child's environment: `library` in LD_PRELOAD, if there is one, and our telemetry
+ * off */
+static void childEnvironment(const char *library)
 {
-  Count n = 0, i;
+  char **from, **to = environ;
 
-  for (i = 0; environ[i] != NULL && n < childENVIRONMENT - 4; ++i) {
-    if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "PAWPRINT_", 9) != 0)
-      environment[n++] = environ[i];
-  }
-  environment[n++] = (char *)(Word)"PAWPRINT_KINDS=none";
-  environment[n++] = (char *)(Word)"PAWPRINT_BUFFER=none";
-  if (library != NULL) {
-    snprintf(preload, size, "LD_PRELOAD=%s", library);
-    environment[n++] = preload;
-  }
-  environment[n] = NULL;
+  for (from = environ; *from != NULL; ++from)
+    if (strncmp(*from, "PAWPRINT_", 9) != 0)
+      *to++ = *from;
+  *to = NULL;
+  (void)setenv("PAWPRINT_KINDS", "none", TRUE);
+  (void)setenv("PAWPRINT_BUFFER", "none", TRUE);
+  if (library == NULL)
+    (void)unsetenv("LD_PRELOAD");
+  else
+    (void)setenv("LD_PRELOAD", library, TRUE);
 }
 
-static Bool childStart(pid_t *pidReturn, int resultFile, ReplayKind kind, const char *library, PlayParams params)
+Bool ReplayChildRun(ReplayRun run, int file, ReplayKind kind, const char *library, PlayParams params)
 {
-  static char *environment[childENVIRONMENT];
-  static char preload[4096 + 16], text[6][32];
-  char *argv[childARGS] = {(char *)(Word)"replay", (char *)(Word)ReplayChildWORD,
-                           text[0], text[1], text[2], text[3], text[4], text[5], NULL};
-
-  childEnvironment(environment, preload, sizeof preload, library);
-  snprintf(text[0], sizeof text[0], "%d", (int)kind);
-  snprintf(text[1], sizeof text[1], "%d", params->fd);
-  snprintf(text[2], sizeof text[2], "%d", resultFile);
-  snprintf(text[3], sizeof text[3], "%u", params->verify);
-  snprintf(text[4], sizeof text[4], "%.17g", params->speed);
-  snprintf(text[5], sizeof text[5], "%zu", params->touch);
-  if (fcntl(params->fd, F_SETFD, 0) != 0 || fcntl(resultFile, F_SETFD, 0) != 0)
-    return FALSE;
-  errno = posix_spawn(pidReturn, "/proc/self/exe", NULL, NULL, argv, environment);
-  return errno == 0;
-}
-
-Bool ReplayChildRun(PlayResult result, int resultFile, ReplayKind kind, const char *library, PlayParams params)
-{
-  int status;
+  char text[16];
+  char *argv[] = {(char *)(Word)"replay", (char *)(Word)ReplayChildWORD, text, NULL};
+  PlayResult result = &run->result;
+  int status, error;
   pid_t pid;
 
-  memset(result, 0, sizeof *result);
-  if (!childStart(&pid, resultFile, kind, library, params)) {
-    snprintf(result->message, sizeof result->message, "cannot start a process: %s", strerror(errno));
+  AVER((kind == ReplayLIBRARY) == (library != NULL));
+  *run = (ReplayRunStruct){.kind = kind, .params = *params};
+  childEnvironment(library);
+  snprintf(text, sizeof text, "%d", file);
+  error = fcntl(params->fd, F_SETFD, 0) != 0 ? errno
+                                             : posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
+  if (error != 0) {
+    snprintf(result->message, sizeof result->message, "cannot start a process: %s", strerror(error));
     return FALSE;
   }
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
     ;
+  result->message[sizeof result->message - 1] = '\0'; /* the allocator may have written there */
   if (WIFSIGNALED(status)) {
     snprintf(result->message, sizeof result->message, "killed by signal %d", WTERMSIG(status));
     return FALSE;
@@ -237,39 +235,32 @@ Bool ReplayChildRun(PlayResult result, int resultFile, ReplayKind kind, const ch
   return result->done;
 }
 
-/* Allocators that are malloc.  They are called as a program would call them: by the addresses that the linker found. */
+/* ---- Allocators that are malloc.  The linker finds their functions, as it would for a program. ---- */
 
+/* Functions that the library lacks, besides malloc, free and realloc: they are made from those that it has. */
 static struct {
-  void *(*malloc)(size_t);
-  void *(*calloc)(size_t, size_t);
-  void *(*realloc)(void *, size_t);
-  int (*align)(void **, size_t, size_t);
-  void *(*memalign)(size_t, size_t);
-  void (*free)(void *);
-} childMalloc;
+  Bool calloc, align, memalign;
+} childLacks;
 
-static void *childAlloc(void *pool, Size size)
-{
-  UNUSED(pool);
-  return childMalloc.malloc(size);
-}
+/* childMalloc -- to the compiler some function: it makes a call of calloc out of malloc and memset, if it can see them
+ */
+static void *(*volatile childMalloc)(size_t) = malloc;
 
-static void *childZero(void *pool, Size size)
-{
-  UNUSED(pool);
-  return childMalloc.calloc(1, size);
-}
-
-static void *childAligned(void *pool, Size size, Size align)
+static void *childAlloc(void *pool, Size size, Size align, Bool zero)
 {
   void *p;
 
   UNUSED(pool);
-  if (childMalloc.align == NULL)
-    return childMalloc.memalign(align, size);
-  if (align < sizeof(void *))
-    align = sizeof(void *);
-  return childMalloc.align(&p, align, size) == 0 ? p : NULL;
+  if (align != 0 && !childLacks.align)
+    return posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size) == 0 ? p : NULL;
+  if (align != 0 && !childLacks.memalign)
+    return memalign(align, size);
+  if (!zero)
+    return malloc(size);
+  if (!childLacks.calloc)
+    return calloc(1, size);
+  p = childMalloc(size);
+  return p == NULL ? NULL : memset(p, 0, size);
 }
 
 static void *childResize(void *pool, void *old, Size oldSize, Size size)
@@ -277,64 +268,18 @@ static void *childResize(void *pool, void *old, Size oldSize, Size size)
   UNUSED(pool);
   UNUSED(oldSize);
   /* realloc(p, 0) may free: an object of no bytes is asked for as one of one. */
-  return childMalloc.realloc(old, size == 0 ? 1 : size);
+  return realloc(old, size == 0 ? 1 : size);
 }
 
 static void childFree(void *pool, void *addr, Size size)
 {
   UNUSED(pool);
   UNUSED(size);
-  childMalloc.free(addr);
+  free(addr);
 }
 
-static Bool childPoolCreate(void *data, PlayPool pool, Index number, char *error, Size size)
-{
-  UNUSED(data);
-  UNUSED(number);
-  UNUSED(error);
-  UNUSED(size);
-  pool->pool = NULL;
-  pool->align = 2 * sizeof(void *);
-  return TRUE;
-}
-
-static void childPoolDestroy(void *data, PlayPool pool)
-{
-  UNUSED(data);
-  UNUSED(pool);
-}
-
-/* What a library lacks is made from what it has. */
-
-static void *childCallocMade(size_t n, size_t size)
-{
-  void *p;
-
-  if (__builtin_mul_overflow(n, size, &size))
-    return NULL;
-  p = childMalloc.malloc(size);
-  return p == NULL ? NULL : memset(p, 0, size);
-}
-
-static void *childMemalignMade(size_t align, size_t size)
-{
-  UNUSED(align);
-  return childMalloc.malloc(size);
-}
-
-/* childFind -- the function that the program would call; NULL if it is not in the object at `base` (NULL: anywhere) */
-static void *childFind(const char *name, const void *base)
-{
-  void *function = dlsym(RTLD_DEFAULT, name);
-  Dl_info info;
-
-  if (function == NULL || (base != NULL && (dladdr(function, &info) == 0 || info.dli_fbase != base)))
-    return NULL;
-  return function;
-}
-
-/* childBase -- the object that has the function which is called `name`, or NULL */
-static void *childBase(const char *name)
+/* childBase -- the object (library) with the function that the linker finds; NULL if there is none */
+static const void *childBase(const char *name)
 {
   void *function = dlsym(RTLD_DEFAULT, name);
   Dl_info info;
@@ -342,105 +287,62 @@ static void *childBase(const char *name)
   return function != NULL && dladdr(function, &info) != 0 ? info.dli_fbase : NULL;
 }
 
-/* childMallocs -- find the malloc family; all of it must come from one place.  FALSE: the message says why not. */
-static Bool childMallocs(PlayResult result, Bool library)
+/* childLibrary -- is the malloc family that of the library that is preloaded?  All of it must come from one place.
+ * FALSE: the message says why not. */
+static Bool childLibrary(PlayResult result)
 {
-  void *base = library ? childBase("malloc") : NULL;
-  Bool lost;
+  static const char *const needed[] = {"free", "realloc"};
+  const void *base = childBase("malloc");
+  Index i;
 
-#define FIND(name) (*(void **)&childMalloc.name = childFind(#name, base))
-  if (library && (base == NULL || base == childBase("gnu_get_libc_version"))) {
+  if (base == NULL || base == childBase("gnu_get_libc_version")) {
     snprintf(result->message, sizeof result->message, "could not be loaded, or has no malloc");
     return FALSE;
   }
-  if (FIND(malloc) == NULL || FIND(free) == NULL || FIND(realloc) == NULL) {
-    snprintf(result->message, sizeof result->message, "has no %s", childMalloc.malloc == NULL ? "malloc" :
-             childMalloc.free == NULL ? "free" : "realloc");
-    return FALSE;
-  }
-  if (FIND(calloc) == NULL)
-    childMalloc.calloc = childCallocMade;
-  *(void **)&childMalloc.align = childFind("posix_memalign", base);
-  FIND(memalign);
-  lost = childMalloc.align == NULL && childMalloc.memalign == NULL;
-  if (lost) {
-    childMalloc.memalign = childMemalignMade;
+  for (i = 0; i < ARRAY_LENGTH(needed); ++i)
+    if (childBase(needed[i]) != base) {
+      snprintf(result->message, sizeof result->message, "has no %s", needed[i]);
+      return FALSE;
+    }
+  childLacks.calloc = childBase("calloc") != base;
+  childLacks.align = childBase("posix_memalign") != base;
+  childLacks.memalign = childBase("memalign") != base;
+  if (childLacks.align && childLacks.memalign)
     snprintf(result->message, sizeof result->message, "has no posix_memalign: no alignments");
-  }
-#undef FIND
   return TRUE;
 }
 
-/* No allocator: what the replay itself costs.  Every object is the same page. */
+/* ---- The child's side ---- */
 
-static char childPage[4096] __attribute__((aligned(4096)));
-
-static void *childNothing(void *pool, Size size)
-{
-  UNUSED(pool);
-  UNUSED(size);
-  return childPage;
-}
-
-static void *childNothingAligned(void *pool, Size size, Size align)
-{
-  UNUSED(align);
-  return childNothing(pool, size);
-}
-
-static void *childNothingResize(void *pool, void *old, Size oldSize, Size size)
-{
-  UNUSED(old);
-  UNUSED(oldSize);
-  return childNothing(pool, size);
-}
-
-static void childNothingFree(void *pool, void *addr, Size size)
-{
-  UNUSED(pool);
-  UNUSED(addr);
-  UNUSED(size);
-}
-
-/* The child's side */
-
+/* childAllocator -- FALSE: the message says why there is none */
 static Bool childAllocator(PlayAllocator allocator, PlayResult result, Play play, ReplayKind kind)
 {
-  static const PlayAllocatorStruct mallocs = {
-    .alloc = childAlloc, .zero = childZero, .aligned = childAligned, .resize = childResize, .free = childFree,
-    .poolCreate = childPoolCreate, .poolDestroy = childPoolDestroy};
-  static const PlayAllocatorStruct nothing = {
-    .alloc = childNothing, .zero = childNothing, .aligned = childNothingAligned, .resize = childNothingResize,
-    .free = childNothingFree, .poolCreate = childPoolCreate, .poolDestroy = childPoolDestroy, .nothing = TRUE};
-
   if (kind == ReplayPAWPRINT)
-    return replayPools(allocator, play, result->message, sizeof result->message);
-  *allocator = kind == ReplayNONE ? nothing : mallocs;
-  return kind == ReplayNONE || childMallocs(result, kind == ReplayLIBRARY);
+    return childPoolsFind(allocator, play, result);
+  if (kind == ReplayNONE) {
+    *allocator = (PlayAllocatorStruct){.nothing = TRUE};
+    return TRUE;
+  }
+  *allocator = (PlayAllocatorStruct){.alloc = childAlloc, .resize = childResize, .free = childFree};
+  return kind == ReplayLIBC || childLibrary(result);
 }
 
 int ReplayChildMain(int argc, char **argv)
 {
   PlayAllocatorStruct allocator;
-  PlayParamsStruct params;
-  PlayResult result;
+  ReplayRun run;
   Play play;
-  int kind;
 
-  if (argc != childARGS - 1)
+  if (argc != 3)
     return 2;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  kind = atoi(argv[2]);
-  params.fd = atoi(argv[3]);
-  result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[4]), 0);
-  if (result == MAP_FAILED)
+  run = mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[2]), 0);
+  if (run == MAP_FAILED)
     return 2;
-  params.verify = (Bool)atoi(argv[5]);
-  params.speed = atof(argv[6]);
-  params.touch = strtoull(argv[7], NULL, 10);
-  if (PlayLoad(&play, &params, result->message, sizeof result->message) != ResOK ||
-      !childAllocator(&allocator, result, play, (ReplayKind)kind))
+  play = PlayLoad(&run->result, &run->params);
+  if (play == NULL || !childAllocator(&allocator, &run->result, play, run->kind))
     return 1;
-  PlayRun(result, play, &allocator);
-  _exit(result->done ? 0 : 1); /* what the allocator does at a normal end is not wanted: it has been measured */
+  PlayRun(play, &allocator);
+  _exit(run->result.done ? 0 : 1); /* no normal end: the allocator's exit handlers are not wanted, and all has been
+                                      measured */
 }

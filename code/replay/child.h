@@ -1,7 +1,8 @@
 /* child.h -- the fresh process in which one allocator is measured
  *
  * replay starts itself again for each run, with the allocator preloaded where it is a library, so that nothing
- * has happened in the allocator before.  The child finds the script and the place for its result by file descriptors.
+ * has happened in the allocator before.  The child finds its ReplayRunStruct, and by that the script, by file
+ * descriptors.
  *
  * Design: design/replayer.md .child      Tests: test/replay/replay.t
  */
@@ -14,20 +15,28 @@
 
 #define ReplayChildWORD "--replay-child" /* argv[1] of a child */
 
-typedef enum ReplayKind { ReplayPAWPRINT, ReplayLIBC, ReplayLIBRARY, ReplayNONE } ReplayKind;
+typedef enum ReplayKind { ReplayPAWPRINT, ReplayLIBC, ReplayNONE, ReplayLIBRARY } ReplayKind;
+
+/* ReplayRunStruct -- one run, in memory that is shared with the child: what is wanted, and what came of it.  The
+ * allocator in the child may have written anything there. */
+typedef struct ReplayRunStruct {
+  ReplayKind kind;
+  PlayParamsStruct params;
+  PlayResultStruct result;
+} ReplayRunStruct, *ReplayRun;
+
+/* ReplayChildShare -- memory for runs, and its file; NULL: there is none, errno says why */
+extern ReplayRun ReplayChildShare(int *fileReturn);
 
 /* ReplayChildRun -- start a child and wait for it
  *
- * result   what came of it; shared memory made by ReplayChildShare
- * library  the path to preload, for ReplayLIBRARY
- * returns  FALSE: result->message says why there is no result
+ * run, file  as ReplayChildShare returned them
+ * library    the path to preload, for ReplayLIBRARY; else NULL
+ * returns    FALSE: run->result.message says why there is no result
  */
-extern Bool ReplayChildRun(PlayResult result, int resultFile, ReplayKind kind, const char *library, PlayParams params);
+extern Bool ReplayChildRun(ReplayRun run, int file, ReplayKind kind, const char *library, PlayParams params);
 
-/* ReplayChildShare -- a result that a child can write to, and its file; NULL without memory */
-extern PlayResult ReplayChildShare(int *fileReturn);
-
-/* ReplayChildMain -- what the child does, from main's arguments; returns its status if it could not begin */
+/* ReplayChildMain -- run the child, from main's arguments; returns its status if it could not begin */
 extern int ReplayChildMain(int argc, char **argv);
 
 #endif /* REPLAY_CHILD_H */

@@ -18,24 +18,13 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "base/types.h"
-
-/* With `verify` an object's contents are a function of its seed and the place in the object, so that a resized object
- * is checked as far as it reaches and only the rest is filled.  Of an object larger than PlayCheckMAX, the first and
- * the last PlayCheckMAX / 2 bytes are filled, so that memory that no program would touch is not. */
-enum { PlayCheckMAX = 1 << 20 };
+#include "log/logfile.h"
+#include "replay/contents.h"
 
 enum {
   PlayAHEAD = 16, /* operations whose slots are fetched before their turn */
   PlayPAGE = 4096
 };
-
-typedef struct PlayEpochStruct { /* as ScriptEpochStruct has it in the file */
-  uint32_t threads; /* that are not done with it; atomic */
-  uint32_t lag;
-} PlayEpochStruct;
-
-_Static_assert(sizeof(PlayEpochStruct) == sizeof(ScriptEpochStruct), "read from the file in one piece");
 
 typedef struct PlayThreadStruct {
   uint64_t done;                 /* operations that it has done; atomic */
@@ -58,21 +47,19 @@ struct PlayStruct {
   PlayAllocator allocator;
   PlayResult result;
   ScriptHeaderStruct header;
-  ScriptThreadStruct *threads;
-  ScriptChunkStruct *chunks;
-  ScriptPoolStruct *pools;
-  ScriptParamStruct *poolParams;
-  ScriptArenaStruct *arenas;
-  PlayEpochStruct *epochs;
-  PlayThread runners;
+  char *tables;                  /* the script's, mapped from byte `from` of the file on; the file is not written to */
+  uint64_t from;
+  const ScriptChunkStruct *chunks;
+  ScriptEpochStruct *epochs;
+  Count threads;
+  PlayThread runners;            /* one for each thread */
   PlayPool pool;                 /* by the script's number */
   void **slots;
   PlayKept kept;                 /* NULL without verify */
-  char *buffers;
   uint64_t begin;                /* ns */
-  uint64_t completed;    /* epochs that all are done with, and all before them; atomic */
+  uint64_t completed;            /* epochs that all are done with, and all before them; atomic */
   uint64_t faults;               /* atomic */
-  uint32_t failed;       /* atomic: a thread cannot go on, and result->message says why */
+  uint32_t failed;               /* atomic: a thread cannot go on, and result->message says why */
 };
 
 /* playClock -- ns of a clock */
@@ -84,15 +71,27 @@ static inline uint64_t playClock(clockid_t clock)
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* playFailed -- has a thread found that it cannot go on?  Nobody waits any longer then. */
+/* playFailed -- has a thread found that it cannot go on?  Then no thread waits any longer. */
 static inline Bool playFailed(Play play)
 {
   return __atomic_load_n(&play->failed, __ATOMIC_RELAXED) != 0;
 }
 
+/* playFail -- this thread cannot go on, and so no thread can */
+static __attribute__((format(printf, 2, 3))) void playFail(Play play, const char *format, ...)
+{
+  va_list args;
+
+  if (__atomic_exchange_n(&play->failed, 1, __ATOMIC_SEQ_CST) == 0) {
+    va_start(args, format);
+    vsnprintf(play->result->message, sizeof play->result->message, format, args);
+    va_end(args);
+  }
+}
+
 enum { playSHOWN = 16 << 20 /* bytes of buffers that are touched before the measurement begins */ };
 
-/* playMap -- zeroed memory that is there (touched) and is nobody's allocator's; NULL without memory */
+/* playMap -- zeroed memory of the system's; `touched`: its pages are there already; NULL without memory */
 static void *playMap(Size size, Bool touched)
 {
   void *p = mmap(NULL, size == 0 ? 1 : size, PROT_READ | PROT_WRITE,
@@ -101,108 +100,97 @@ static void *playMap(Size size, Bool touched)
   return p == MAP_FAILED ? NULL : p;
 }
 
-/* playRead -- `size` bytes of the file at `offset`; FALSE: errno says why not, or the file is shorter */
-static Bool playRead(int fd, void *p, Size size, uint64_t offset)
+/* ---- Loading ---- */
+
+const void *PlayTable(Play play, ScriptTable table)
 {
-  while (size > 0) {
-    ssize_t n = pread(fd, p, size, (off_t)offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
+  AVER(table < ScriptTABLES && play->tables != NULL);
+  return play->tables + (play->header.table[table].offset - play->from);
+}
+
+Count PlayTableCount(Play play, ScriptTable table)
+{
+  return play->header.table[table].count;
+}
+
+Bool PlayCheck(Play play)
+{
+  Index i;
+
+  for (i = 0; i < play->threads; ++i)
+    if (play->runners[i].play != play || play->runners[i].epoch > PlayTableCount(play, ScriptEPOCHS) ||
+        play->runners[i].done > play->runners[i].list->count)
       return FALSE;
-    p = (char *)p + n;
-    size -= (Size)n;
-    offset += (uint64_t)n;
-  }
+  return play->result != NULL && play->from % PlayPAGE == 0 && play->from <= play->header.table[0].offset &&
+         play->completed <= PlayTableCount(play, ScriptEPOCHS) && (play->kept != NULL) == play->params.verify;
+}
+
+/* playTables -- read the header, and map all tables; FALSE: errno says why not */
+static Bool playTables(Play play)
+{
+  int fd = play->params.fd;
+  struct stat status;
+  void *tables;
+
+  if (fstat(fd, &status) != 0 || status.st_size < (off_t)sizeof play->header ||
+      FileReadAt(fd, (uint64_t)status.st_size - sizeof play->header, &play->header, sizeof play->header) != ResOK)
+    return FALSE;
+  play->from = WordAlignDown(play->header.table[0].offset, PlayPAGE);
+  tables = mmap(NULL, (Size)status.st_size - play->from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd,
+                (off_t)play->from);
+  if (tables == MAP_FAILED)
+    return FALSE;
+  play->tables = tables;
+  play->chunks = PlayTable(play, ScriptCHUNKS);
+  play->epochs = (ScriptEpochStruct *)(void *)(play->tables + (play->header.table[ScriptEPOCHS].offset - play->from));
   return TRUE;
 }
 
-/* Loading */
-
-static Bool playTable(Play play, void *tableReturn, uint64_t offset, uint64_t count, Size size)
-{
-  void *table = playMap(count * size, TRUE);
-
-  memcpy(tableReturn, &table, sizeof table);
-  return table != NULL && playRead(play->params.fd, table, count * size, offset);
-}
-
-static Bool playTables(Play play)
-{
-  ScriptHeader header = &play->header;
-
-  return playTable(play, &play->threads, header->threadTable, header->threads, sizeof *play->threads) &&
-         playTable(play, &play->chunks, header->chunkTable, header->chunks, sizeof *play->chunks) &&
-         playTable(play, &play->epochs, header->epochTable, header->epochs, sizeof *play->epochs) &&
-         playTable(play, &play->pools, header->poolTable, header->pools, sizeof *play->pools) &&
-         playTable(play, &play->poolParams, header->paramTable, header->params, sizeof *play->poolParams) &&
-         playTable(play, &play->arenas, header->arenaTable, header->arenas, sizeof *play->arenas);
-}
-
-/* playBuffer -- bytes of a list's buffer */
-static Size playBuffer(void)
-{
-  return WordAlignUp((ScriptChunkOPS + PlayAHEAD) * sizeof(ScriptOpStruct), PlayPAGE);
-}
-
+/* playRoom -- memory for threads, pools and objects; FALSE: there is not as much */
 static Bool playRoom(Play play)
 {
-  ScriptHeader header = &play->header;
-  Size buffers = header->threads * playBuffer();
+  const Size size = WordAlignUp((ScriptChunkOPS + PlayAHEAD) * sizeof(ScriptOpStruct), PlayPAGE);
+  Count pools = PlayTableCount(play, ScriptPOOLS), slots = play->header.slots + 1;
+  const ScriptThreadStruct *list = PlayTable(play, ScriptTHREADS);
+  char *buffers;
+  Index i;
 
-  play->runners = playMap(header->threads * sizeof *play->runners, TRUE);
-  play->pool = playMap(header->pools * sizeof *play->pool, TRUE);
-  play->slots = playMap((header->slots + 1) * sizeof *play->slots, TRUE);
-  play->buffers = playMap(buffers, buffers <= playSHOWN);
-  if (play->params.verify)
-    play->kept = playMap((header->slots + 1) * sizeof *play->kept, TRUE);
-  return play->runners != NULL && play->pool != NULL && play->slots != NULL && play->buffers != NULL &&
-         (!play->params.verify || play->kept != NULL);
+  play->threads = PlayTableCount(play, ScriptTHREADS);
+  play->runners = playMap(play->threads * sizeof *play->runners, TRUE);
+  play->pool = playMap(pools * sizeof *play->pool, TRUE);
+  play->slots = playMap(slots * sizeof *play->slots, TRUE);
+  buffers = playMap(play->threads * size, play->threads * size <= playSHOWN);
+  play->kept = play->params.verify ? playMap(slots * sizeof *play->kept, TRUE) : NULL;
+  if (play->runners == NULL || play->pool == NULL || play->slots == NULL || buffers == NULL ||
+      (play->params.verify && play->kept == NULL))
+    return FALSE;
+  for (i = 0; i < play->threads; ++i)
+    play->runners[i] =
+      (PlayThreadStruct){.play = play, .list = &list[i], .ops = (ScriptOp)(void *)(buffers + i * size)};
+  for (i = 0; i < pools; ++i)
+    play->pool[i].align = 2 * sizeof(void *);
+  return TRUE;
 }
 
-Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size)
+Play PlayLoad(PlayResult result, PlayParams params)
 {
   Play play = playMap(sizeof *play, TRUE);
-  struct stat status;
 
   if (play == NULL) {
-    snprintf(error, size, "no memory");
-    return ResMEMORY;
+    snprintf(result->message, sizeof result->message, "no memory");
+    return NULL;
   }
   play->params = *params;
-  if (fstat(params->fd, &status) != 0 || status.st_size < (off_t)sizeof play->header ||
-      !playRead(params->fd, &play->header, sizeof play->header, (uint64_t)status.st_size - sizeof play->header)) {
-    snprintf(error, size, "cannot read the script: %s", strerror(errno));
-    return ResIO;
-  }
-  if (!playTables(play) || !playRoom(play)) {
-    snprintf(error, size, "no memory for %llu objects in %llu threads", (unsigned long long)play->header.slots,
-             (unsigned long long)play->header.threads);
-    return ResMEMORY;
-  }
-  *playReturn = play;
-  return ResOK;
+  play->result = result;
+  if (!playTables(play))
+    playFail(play, "cannot read the script: %s", strerror(errno));
+  else if (!playRoom(play))
+    playFail(play, "no memory for %llu objects in %zu threads", (unsigned long long)play->header.slots, play->threads);
+  AVER(playFailed(play) || PlayCheck(play));
+  return playFailed(play) ? NULL : play;
 }
 
-ScriptHeader PlayHeader(Play play)
-{
-  return &play->header;
-}
-
-const ScriptPoolStruct *PlayPools(Play play)
-{
-  return play->pools;
-}
-
-const ScriptParamStruct *PlayPoolParams(Play play)
-{
-  return play->poolParams;
-}
-
-const ScriptArenaStruct *PlayArenas(Play play)
-{
-  return play->arenas;
-}
+/* ---- Waiting ---- */
 
 enum {
   playSPINS = 20,    /* looks before a waiting thread gives up the processor */
@@ -210,33 +198,23 @@ enum {
   playNAP = 50000    /* ns */
 };
 
-static void playPause(unsigned *looks)
-{
-  const struct timespec nap = {0, playNAP};
-
-  ++*looks;
-  if (*looks < playSPINS) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-  } else if (*looks < playSPINS + playYIELDS) {
-    sched_yield();
-  } else {
-    nanosleep(&nap, NULL);
-  }
-}
-
 /* playAwait -- wait until the counter is at least `wanted` */
 static void playAwait(Play play, uint64_t *counter, uint64_t wanted)
 {
-  unsigned looks = 0;
+  const struct timespec nap = {0, playNAP};
+  unsigned looks;
 
-  while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < wanted && !playFailed(play))
-    playPause(&looks);
+  for (looks = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < wanted && !playFailed(play); ++looks)
+    if (looks < playSPINS)
+      __builtin_ia32_pause();
+    else if (looks < playSPINS + playYIELDS)
+      sched_yield();
+    else
+      nanosleep(&nap, NULL);
 }
 
-/* playLeave -- the thread is done with the epoch that it is in.  Whoever is the last to leave the oldest one moves
- * `completed` on, past all that are empty by then. */
+/* playLeave -- the thread is done with the epoch that it is in.  The last thread to leave the oldest epoch moves
+ * `completed` on, past all epochs that are empty by then. */
 static void playLeave(Play play, PlayThread runner)
 {
   uint64_t at;
@@ -245,7 +223,7 @@ static void playLeave(Play play, PlayThread runner)
     return;
   __atomic_fetch_sub(&play->epochs[runner->epoch - 1].threads, 1, __ATOMIC_SEQ_CST);
   at = __atomic_load_n(&play->completed, __ATOMIC_SEQ_CST);
-  while (at < play->header.epochs && __atomic_load_n(&play->epochs[at].threads, __ATOMIC_SEQ_CST) == 0) {
+  while (at < PlayTableCount(play, ScriptEPOCHS) && __atomic_load_n(&play->epochs[at].threads, __ATOMIC_SEQ_CST) == 0) {
     if (__atomic_compare_exchange_n(&play->completed, &at, at + 1, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
       ++at;
   }
@@ -257,15 +235,6 @@ static uint64_t playBarrier(Play play, uint64_t epoch)
   uint64_t lag = play->epochs[epoch].lag;
 
   return epoch + 1 > lag ? epoch + 1 - lag : 0;
-}
-
-/* playEnter -- leave the epoch that the thread is in, and enter another when it may begin; playLeave -- be done
- * altogether */
-static void playEnter(Play play, PlayThread runner, uint64_t epoch)
-{
-  playLeave(play, runner);
-  runner->epoch = epoch + 1;
-  playAwait(play, &play->completed, playBarrier(play, epoch));
 }
 
 /* playSleep -- until `time`, ns since the beginning of the recording, has come at the speed asked for */
@@ -285,91 +254,9 @@ static void playSleep(Play play, uint64_t time)
     ;
 }
 
-enum { checkHALF = PlayCheckMAX / 2 };
-
-/* checkWord -- what stands at word `i` of an object */
-static inline uint64_t checkWord(uint64_t seed, Index i)
-{
-  return (seed + i) * 0x9e3779b97f4a7c15ull ^ seed;
-}
-
-static void checkFillRange(unsigned char *p, Size from, Size to, uint64_t seed)
-{
-  Size at = WordAlignDown(from, 8);
-
-  for (; at < to; at += 8) {
-    uint64_t word = checkWord(seed, at / 8);
-    memcpy(p + at, &word, to - at < 8 ? to - at : 8);
-  }
-}
-
-/* checkRange -- where [from, to) is not what it should be, or `to` */
-static Size checkRange(const unsigned char *p, Size from, Size to, uint64_t seed)
-{
-  Size at = WordAlignDown(from, 8), i;
-
-  for (; at < to; at += 8) {
-    uint64_t word = checkWord(seed, at / 8);
-    Size n = to - at < 8 ? to - at : 8;
-    if (memcmp(p + at, &word, n) == 0)
-      continue;
-    for (i = 0; i < n; ++i) {
-      if (p[at + i] != ((unsigned char *)&word)[i] && at + i >= from)
-        return at + i;
-    }
-  }
-  return to;
-}
-
-/* playFill -- fill [from, size) of an object of `size` bytes; `from` is what was filled when it was smaller */
-static void playFill(void *addr, Size from, Size size, uint64_t seed)
-{
-  if (size <= PlayCheckMAX) {
-    checkFillRange(addr, from, size, seed);
-  } else {
-    if (from < checkHALF)
-      checkFillRange(addr, from, checkHALF, seed);
-    checkFillRange(addr, WordAlignUp(size - checkHALF, 8), size, seed);
-  }
-}
-
-/* playCheck -- is [0, upto) of an object that was filled with `size` bytes as PlayFill left it?  *badReturn is where
- * not. */
-static Bool playCheck(Size *badReturn, const void *addr, Size upto, Size size, uint64_t seed)
-{
-  Size head = size <= PlayCheckMAX ? size : checkHALF, bad;
-
-  if (head > upto)
-    head = upto;
-  bad = checkRange(addr, 0, head, seed);
-  if (bad == head && size > PlayCheckMAX && upto > size - checkHALF) {
-    bad = checkRange(addr, WordAlignUp(size - checkHALF, 8), upto, seed);
-    head = upto;
-  }
-  *badReturn = bad;
-  return bad >= head;
-}
-
-/* playCheckZero -- is it zero, as far as playFill would fill it? */
-static Bool playCheckZero(Size *badReturn, const void *addr, Size size)
-{
-  const unsigned char *p = addr;
-  Size i;
-
-  for (i = 0; i < size; ++i) {
-    if (size > PlayCheckMAX && i == checkHALF)
-      i = size - checkHALF;
-    if (p[i] != 0) {
-      *badReturn = i;
-      return FALSE;
-    }
-  }
-  return TRUE;
-}
-
 enum { playSTACK = 512 << 10 /* bytes of a thread's stack; touched ones count */ };
 
-/* What is measured */
+/* ---- Measuring ---- */
 
 /* playStatus -- a line of /proc/self/status in bytes, read without stdio, which might allocate */
 static uint64_t playStatus(const char *key)
@@ -391,29 +278,16 @@ static void playForget(void)
   int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
 
   if (fd >= 0) {
-    if (write(fd, "5", 1) < 0) /* an old kernel: the peak is that since the start, hardly more */
-      errno = 0;
+    (void)!write(fd, "5", 1); /* where an old kernel refuses that, the peak is that since the start, hardly more */
     close(fd);
   }
 }
 
-/* playFail -- this thread cannot go on, so nobody can */
-static void playFail(Play play, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void playFail(Play play, const char *format, ...)
-{
-  va_list args;
-
-  if (__atomic_exchange_n(&play->failed, 1, __ATOMIC_SEQ_CST) == 0) {
-    va_start(args, format);
-    vsnprintf(play->result->message, sizeof play->result->message, format, args);
-    va_end(args);
-  }
-}
-
-/* Objects.  A slot is NULL while it has none. */
+/* ---- Objects.  A slot is NULL while it has none. ---- */
 
 #define playABSENT ((void *)1) /* an object whose allocation failed */
+
+static char playNothing[PlayPAGE] __attribute__((aligned(PlayPAGE))); /* every object of no allocator */
 
 /* playTouch -- write to the pages of [from, size) as the program would have, sooner or later */
 static inline void playTouch(Play play, void *addr, Size from, Size size)
@@ -424,8 +298,6 @@ static inline void playTouch(Play play, void *addr, Size from, Size size)
   if (size <= from || play->allocator->nothing)
     return;
   p[from] = 1;
-  if (size - from < PlayPAGE && (((Word)p + from) & (PlayPAGE - 1)) + (size - from) <= PlayPAGE)
-    return;
   if (size > play->params.touch)
     return;
   for (at = WordAlignUp((Word)p + from + 1, PlayPAGE) - (Word)p; at < size; at += PlayPAGE)
@@ -436,13 +308,8 @@ static void playFault(Play play, unsigned kind, void *addr, uint64_t size, Size 
 {
   uint64_t i = __atomic_fetch_add(&play->faults, 1, __ATOMIC_RELAXED);
 
-  if (i < PlayFaultsMAX) {
-    PlayFault fault = &play->result->fault[i];
-    fault->kind = kind;
-    fault->addr = (Word)addr;
-    fault->size = size;
-    fault->offset = offset;
-  }
+  if (i < PlayFaultsMAX)
+    play->result->fault[i] = (PlayFaultStruct){.kind = kind, .addr = (Word)addr, .size = size, .offset = offset};
 }
 
 static void playVerifyAlign(Play play, ScriptOp op, void *addr)
@@ -464,12 +331,12 @@ static void playVerifyNew(Play play, ScriptOp op, void *addr)
   Size bad;
 
   playVerifyAlign(play, op, addr);
-  if (op->kind == ScriptZERO && !playCheckZero(&bad, addr, op->size))
+  if (op->kind == ScriptZERO && !ContentsZero(&bad, addr, op->size))
     playFault(play, PlayFaultZERO, addr, op->size, bad);
   kept->seed += (uint64_t)op->slot * 0x2545f4914f6cdd1dull + 1;
   kept->size = op->size;
   kept->live = TRUE;
-  playFill(addr, 0, op->size, kept->seed);
+  ContentsFill(addr, op->size, kept->seed);
 }
 
 static void playVerifyOld(Play play, uint32_t slot, void *addr, Bool dies)
@@ -477,7 +344,7 @@ static void playVerifyOld(Play play, uint32_t slot, void *addr, Bool dies)
   PlayKept kept = &play->kept[slot];
   Size bad;
 
-  if (kept->live && !playCheck(&bad, addr, kept->size, kept->size, kept->seed))
+  if (kept->live && !ContentsAre(&bad, addr, kept->size, kept->size, kept->seed))
     playFault(play, PlayFaultOVERLAP, addr, kept->size, bad);
   kept->live = kept->live && !dies;
 }
@@ -488,9 +355,9 @@ static void playVerifyResized(Play play, ScriptOp op, void *addr)
   Size common = kept->size < op->size ? kept->size : op->size, bad;
 
   playVerifyAlign(play, op, addr);
-  if (!playCheck(&bad, addr, common, kept->size, kept->seed))
+  if (!ContentsAre(&bad, addr, common, kept->size, kept->seed))
     playFault(play, PlayFaultLOST, addr, op->size, bad);
-  playFill(addr, kept->size > PlayCheckMAX && op->size <= PlayCheckMAX ? 0 : common, op->size, kept->seed);
+  ContentsFill(addr, op->size, kept->seed);
   kept->size = op->size;
 }
 
@@ -499,12 +366,9 @@ static inline void playNew(Play play, PlayThread runner, ScriptOp op, Bool verif
   PlayAllocator allocator = play->allocator;
   void *pool = play->pool[op->pool].pool, *addr;
 
-  if (LIKELY(op->kind == ScriptALLOC))
-    addr = allocator->alloc(pool, op->size);
-  else if (op->kind == ScriptZERO)
-    addr = allocator->zero(pool, op->size);
-  else
-    addr = allocator->aligned(pool, op->size, (Size)1 << op->align);
+  addr = UNLIKELY(allocator->nothing)
+             ? playNothing
+             : allocator->alloc(pool, op->size, op->align == 0 ? 0 : (Size)1 << op->align, op->kind == ScriptZERO);
   AVER_CRITICAL(play->slots[op->slot] == NULL); /* the former object has gone: the script's order holds */
   play->slots[op->slot] = addr;
   if (UNLIKELY(addr == NULL)) {
@@ -530,7 +394,7 @@ static inline void playResize(Play play, PlayThread runner, ScriptOp op, Bool ve
   }
   if (verify)
     playVerifyOld(play, op->slot, old, FALSE);
-  addr = allocator->resize(pool, old, runner->old, op->size);
+  addr = UNLIKELY(allocator->nothing) ? old : allocator->resize(pool, old, runner->old, op->size);
   if (UNLIKELY(addr == NULL)) {
     ++runner->failures;
     return;
@@ -552,16 +416,17 @@ static inline void playFree(Play play, ScriptOp op, Bool verify)
     return;
   if (verify)
     playVerifyOld(play, op->slot, addr, TRUE);
-  if (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops)
+  if (!UNLIKELY(play->allocator->nothing) && (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops))
     play->allocator->free(play->pool[op->pool].pool, addr, op->size);
 }
 
 static void playPoolCreate(Play play, Index number)
 {
-  char error[PlayMessageSIZE - 64];
+  const ScriptPoolStruct *pools = PlayTable(play, ScriptPOOLS);
+  Res res = play->allocator->poolCreate(play->allocator->data, &play->pool[number], number);
 
-  if (!play->allocator->poolCreate(play->allocator->data, &play->pool[number], number, error, sizeof error))
-    playFail(play, "cannot create pool %zu: %s", number, error);
+  if (res != ResOK)
+    playFail(play, "cannot create pool %zu: class %s: %s", number, pools[number].class, ResName(res));
 }
 
 /* playRare -- an operation that is none on an object */
@@ -572,13 +437,17 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
     runner->old = op->size;
     break;
   case ScriptPOOLCREATE:
-    playPoolCreate(play, op->pool);
+    if (play->allocator->poolCreate != NULL)
+      playPoolCreate(play, op->pool);
     break;
   case ScriptPOOLDESTROY:
-    play->allocator->poolDestroy(play->allocator->data, &play->pool[op->pool]);
+    if (play->allocator->poolDestroy != NULL)
+      play->allocator->poolDestroy(play->allocator->data, &play->pool[op->pool]);
     break;
   case ScriptENTER:
-    playEnter(play, runner, op->size);
+    playLeave(play, runner);
+    runner->epoch = op->size + 1;
+    playAwait(play, &play->completed, playBarrier(play, op->size));
     break;
   case ScriptWAIT:
     playAwait(play, &play->runners[op->slot].done, op->size);
@@ -590,9 +459,9 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
   }
 }
 
-/* Lists */
+/* ---- Threads ---- */
 
-static inline void playChunk(Play play, PlayThread runner, Count count, Bool verify)
+static inline __attribute__((always_inline)) void playChunk(Play play, PlayThread runner, Count count, Bool verify)
 {
   uint64_t done = runner->done;
   ScriptOp op = runner->ops, limit = op + count;
@@ -615,12 +484,13 @@ static void *playList(void *closure)
 {
   PlayThread runner = closure;
   Play play = runner->play;
-  Index i;
+  const ScriptChunkStruct *chunk;
+  uint64_t next;
 
-  for (i = 0; i < runner->list->chunks && !playFailed(play); ++i) {
-    const ScriptChunkStruct *chunk = &play->chunks[runner->list->chunk + i];
+  for (next = runner->list->chunk; next != 0 && !playFailed(play); next = chunk->next) {
+    chunk = &play->chunks[next - 1];
     if (chunk->count > ScriptChunkOPS ||
-        !playRead(play->params.fd, runner->ops, chunk->count * sizeof(ScriptOpStruct), chunk->offset)) {
+        FileReadAt(play->params.fd, chunk->offset, runner->ops, chunk->count * sizeof(ScriptOpStruct)) != ResOK) {
       playFail(play, "cannot read the script: %s", strerror(errno));
       break;
     }
@@ -633,7 +503,7 @@ static void *playList(void *closure)
   return NULL;
 }
 
-/* playThreads -- start each list in a thread of its own when its first epoch may begin, and see them all end */
+/* playThreads -- start each list in a thread of its own when its first epoch may begin, and join all */
 static void playThreads(Play play)
 {
   pthread_attr_t attributes;
@@ -641,7 +511,7 @@ static void playThreads(Play play)
 
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, playSTACK);
-  for (i = 0; i < play->header.threads && !playFailed(play); ++i) {
+  for (i = 0; i < play->threads && !playFailed(play); ++i) {
     PlayThread runner = &play->runners[i];
     int error;
     if (runner->list->count == 0)
@@ -649,8 +519,7 @@ static void playThreads(Play play)
     playAwait(play, &play->completed, playBarrier(play, runner->list->epoch));
     error = pthread_create(&runner->thread, &attributes, playList, runner);
     if (error != 0) {
-      playFail(play, "cannot start thread %zu of %llu: %s; try -j merged", i + 1,
-               (unsigned long long)play->header.threads, strerror(error));
+      playFail(play, "cannot start thread %zu of %zu: %s; try -j merged", i + 1, play->threads, strerror(error));
       break;
     }
   }
@@ -661,31 +530,18 @@ static void playThreads(Play play)
   }
 }
 
-/* playLive -- check what is left at the end */
-static void playLive(Play play)
+void PlayRun(Play play, PlayAllocator allocator)
 {
+  PlayResult result = play->result;
   Index i;
 
-  for (i = 0; i < play->header.slots; ++i)
-    playVerifyOld(play, (uint32_t)i, play->slots[i], TRUE);
-}
-
-void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
-{
-  Index i;
-
-  play->result = result;
+  AVER(PlayCheck(play) && play->completed == 0);
   play->allocator = allocator;
-  for (i = 0; i < play->header.threads; ++i) {
-    play->runners[i].play = play;
-    play->runners[i].list = &play->threads[i];
-    play->runners[i].ops = (ScriptOp)(void *)(play->buffers + i * playBuffer());
-  }
   playForget();
   result->base = playStatus("VmRSS:");
   result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID);
   play->begin = playClock(CLOCK_MONOTONIC);
-  if (play->header.threads == 1)
+  if (play->threads == 1)
     playList(&play->runners[0]);
   else
     playThreads(play);
@@ -693,8 +549,9 @@ void PlayRun(PlayResult result, Play play, PlayAllocator allocator)
   result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID) - result->cpu;
   result->peak = playStatus("VmHWM:");
   if (play->params.verify && !playFailed(play))
-    playLive(play);
-  for (i = 0; i < play->header.threads; ++i)
+    for (i = 0; i < play->header.slots; ++i) /* what lives at the end */
+      playVerifyOld(play, (uint32_t)i, play->slots[i], TRUE);
+  for (i = 0; i < play->threads; ++i)
     result->failures += play->runners[i].failures;
   result->faults = play->faults;
   result->done = !playFailed(play);

@@ -1,14 +1,18 @@
-/* player.h -- run a script (script.h) on an allocator, and measure
+/* player.h -- runs a script (script.h) on an allocator, and measures
  *
- * The runner itself never allocates from the allocator under test: what it needs is mapped beforehand.  Each list of
- * operations has a thread; they wait for each other as the script says, first spinning, then giving up the processor,
- * then asleep.
+ * The player never allocates from the allocator under test: what it needs is mapped beforehand.  Each list of
+ * operations has a thread; the threads wait for each other as the script says: first spinning, then giving up the
+ * processor, then sleeping.
  *
- * Each new object is written to: its first byte, and one byte of each page of it, so that resident memory means
- * something. Objects larger than `touch` bytes get only the first.  With `verify` objects are filled and checked
- * instead.
+ * Of each new object the first byte is written, and one byte of each of its pages, so that resident memory means
+ * something.  Of objects larger than `touch` bytes only the first byte is.  With `verify` objects are filled and
+ * checked instead.
  *
- * Design: design/replayer.md .play      Tests: test/replay/replay.t
+ * Always true (PlayCheck): there is a place for the result;  the tables are mapped from a page of the file on;  no more
+ * epochs are complete than there are, and no thread has done more than its list has;  with `verify`, and only then, it
+ * is remembered what is in each object.
+ *
+ * Design: design/replayer.md .play      Tests: test/replay/scripttest.c, test/replay/replay.t
  */
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
@@ -19,24 +23,23 @@
 #include "replay/script.h"
 
 typedef struct PlayPoolStruct {
-  void *pool;  /* whatever the allocator's functions want */
+  void *pool;  /* passed to the allocator's functions */
   Size align;  /* of every object in it that is at least as large */
 } PlayPoolStruct, *PlayPool;
 
-/* An allocator.  Each function is called by several threads at once; alloc, zero, aligned and resize return NULL
- * when they fail, and a failed resize leaves the old object. */
+/* An allocator.  Each function is called by several threads at once. */
 typedef struct PlayAllocatorStruct {
   void *data;
-  void *(*alloc)(void *pool, Size size);
-  void *(*zero)(void *pool, Size size);
-  void *(*aligned)(void *pool, Size size, Size align);
+  /* alloc -- `align`: a power of two, or 0 for none in particular; `zero`: of an object without `align`.  NULL: it
+   * fails. resize -- NULL: it fails, and the old object stays */
+  void *(*alloc)(void *pool, Size size, Size align, Bool zero);
   void *(*resize)(void *pool, void *old, Size oldSize, Size size);
   void (*free)(void *pool, void *addr, Size size);
-  /* poolCreate -- fill in *pool; FALSE: `error` says why not */
-  Bool (*poolCreate)(void *data, PlayPool pool, Index number, char *error, Size size);
+  /* poolCreate -- fill in *pool, the script's pool of this number.  Both NULL: pools are nothing to this allocator. */
+  Res (*poolCreate)(void *data, PlayPool pool, Index number);
   void (*poolDestroy)(void *data, PlayPool pool);
   Bool drops;   /* poolDestroy destroys the pool's objects */
-  Bool nothing; /* there is no memory behind the addresses */
+  Bool nothing; /* no allocator, without functions: measures the replay itself.  Every object is the same page. */
 } PlayAllocatorStruct, *PlayAllocator;
 
 enum { PlayMessageSIZE = 256, PlayFaultsMAX = 8 };
@@ -54,7 +57,7 @@ typedef struct PlayResultStruct {
   uint64_t failures;            /* allocations and resizes that failed */
   uint64_t faults;
   PlayFaultStruct fault[PlayFaultsMAX]; /* the first */
-  char message[PlayMessageSIZE]; /* not done: why; done: what was not as recorded, or "" */
+  char message[PlayMessageSIZE]; /* not done: the reason; done: differences from the recording, or "" */
 } PlayResultStruct, *PlayResult;
 
 typedef struct PlayParamsStruct {
@@ -64,17 +67,20 @@ typedef struct PlayParamsStruct {
   Size touch;       /* objects larger than this get only their first page written */
 } PlayParamsStruct, *PlayParams;
 
-/* PlayLoad -- map the script's tables, ready to be run The allocator that is to run it may want to read them:
- * PlayPoolAt etc.  Ends with a message in `error` if not ResOK. */
+/* PlayLoad -- map the script's tables, and all memory that is needed to run it
+ *
+ * result   the caller's, and stays: what comes of the run, and its message
+ * returns  NULL: result->message says why */
 typedef struct PlayStruct *Play;
-extern Res PlayLoad(Play *playReturn, PlayParams params, char *error, Size size);
+extern Play PlayLoad(PlayResult result, PlayParams params);
 
-extern ScriptHeader PlayHeader(Play play);
-extern const ScriptPoolStruct *PlayPools(Play play);
-extern const ScriptParamStruct *PlayPoolParams(Play play);
-extern const ScriptArenaStruct *PlayArenas(Play play);
+/* PlayTable -- a table of the script, and the number of its elements, for the allocator that is to run it */
+extern const void *PlayTable(Play play, ScriptTable table);
+extern Count PlayTableCount(Play play, ScriptTable table);
 
-/* PlayRun -- run it once; what came of it goes to *result, which may be shared with another process */
-extern void PlayRun(PlayResult result, Play play, PlayAllocator allocator);
+/* PlayRun -- run it once */
+extern void PlayRun(Play play, PlayAllocator allocator);
+
+extern Bool PlayCheck(Play play);
 
 #endif /* REPLAY_PLAYER_H */

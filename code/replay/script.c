@@ -1,4 +1,4 @@
-/* script.c -- what a process did to its heap, as a script that can be run again: its memory, the compiler, its file
+/* script.c -- what a process did to its heap, as a script that can be run again: compiled from operations, and its file
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -17,16 +17,11 @@
 #include "log/logfile.h"
 
 enum {
-  ScriptWaitedSIZE = 8     /* threads of which a thread remembers how far it has waited for them */
+  scriptWaitedSIZE = 8, /* threads of which a thread remembers how far it has waited for them */
+  scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
 };
 
-#define ScriptNONE UINT32_MAX
-
-/* A growing array of `size`-byte things. */
-typedef struct ScriptTableStruct {
-  void *base;
-  Count count, capacity;
-} ScriptTableStruct, *ScriptTable;
+#define scriptNONE UINT32_MAX
 
 typedef struct ScriptSlotStruct {
   uint32_t next;   /* among free ones */
@@ -35,8 +30,11 @@ typedef struct ScriptSlotStruct {
   uint64_t done;   /* how many operations of that thread must be done */
 } ScriptSlotStruct;
 
+/* The operations of a thread. */
 typedef struct ScriptListStruct {
+  uint32_t number;
   ScriptThreadStruct public;
+  uint64_t last;              /* the newest of its chunks, index + 1; 0 for none */
   uint64_t epoch;             /* that it entered last, + 1; 0 for none */
   uint64_t time;              /* of its last TIME */
   uint32_t stack;             /* freed slots, the newest first */
@@ -44,15 +42,27 @@ typedef struct ScriptListStruct {
   struct {
     uint32_t thread;
     uint64_t done;
-  } waited[ScriptWaitedSIZE];
-  Count count;                /* operations in `ops` */
-  ScriptOp ops;               /* ScriptChunkOPS of them */
+  } waited[scriptWaitedSIZE];
+  Count count;                /* operations in `ops`, not yet written */
+  ScriptOpStruct ops[ScriptChunkOPS];
 } ScriptListStruct, *ScriptList;
 
-typedef struct ScriptPlacedStruct {  /* a chunk that has been written */
-  uint32_t thread;
-  ScriptChunkStruct chunk;
-} ScriptPlacedStruct;
+/* The tables of the compiler, behind those of the file. */
+enum {
+  scriptLISTS = ScriptTABLES, /* ScriptList, owned: of each thread */
+  scriptTHREADNUMBERS,        /* uint32_t, by the heap's number of a thread: the script's + 1 */
+  scriptPOOLNUMBERS,          /* the same of pools */
+  scriptSLOTS,                /* ScriptSlotStruct */
+  scriptTABLES
+};
+
+static const Size scriptSize[scriptTABLES] = {
+  [ScriptCHUNKS] = sizeof(ScriptChunkStruct), [ScriptTHREADS] = sizeof(ScriptThreadStruct),
+  [ScriptEPOCHS] = sizeof(ScriptEpochStruct), [ScriptPOOLS] = sizeof(ScriptPoolStruct),
+  [ScriptPARAMS] = sizeof(ScriptParamStruct), [ScriptARENAS] = sizeof(ScriptArenaStruct),
+  [scriptLISTS] = sizeof(ScriptList),         [scriptTHREADNUMBERS] = sizeof(uint32_t),
+  [scriptPOOLNUMBERS] = sizeof(uint32_t),     [scriptSLOTS] = sizeof(ScriptSlotStruct),
+};
 
 struct ScriptStruct {
   int fd;
@@ -64,32 +74,62 @@ struct ScriptStruct {
   uint64_t first;                /* time of the first operation; 0 before it */
   uint64_t bytes, objects;       /* live */
   uint64_t inEpoch;              /* operations in the newest epoch */
+  uint32_t queueHead, queueTail; /* free slots for all threads, the oldest first */
   ScriptHeaderStruct header;
-  ScriptTableStruct threads;                /* ScriptList */
-  ScriptTableStruct chunks;                 /* ScriptPlacedStruct */
-  ScriptTableStruct epochs;                 /* ScriptEpochStruct */
-  ScriptTableStruct pools, params, arenas;  /* as in the file */
-  ScriptTableStruct poolNumbers;            /* uint32_t: by the heap's number, script's + 1 */
-  ScriptTableStruct arenaAddrs;             /* uint64_t: of each arena; 0 for one that is gone */
-  ScriptTableStruct slots;                  /* ScriptSlotStruct */
-  ScriptTableStruct threadNumbers;          /* uint32_t: by the heap's number, script's + 1 */
-  uint32_t queueHead, queueTail; /* free slots for all, the oldest first */
+  struct {
+    void *base;                  /* `count` elements of scriptSize bytes */
+    Count count, capacity;
+  } table[scriptTABLES];
 };
 
-#define scriptTableAt(table, type, i) (&((type *)(table).base)[i])
+#define scriptCount(script, which)       ((script)->table[which].count)
+#define scriptAt(script, which, type, i) (&((type *)(script)->table[which].base)[i])
+#define scriptSlotAt(script, i)          scriptAt(script, scriptSLOTS, ScriptSlotStruct, i)
+#define scriptListAt(script, i)          (*scriptAt(script, scriptLISTS, ScriptList, i))
 
-/* scriptTableAdd -- one more thing of `size` bytes, zeroed; NULL without memory, which the script remembers */
-static void *scriptTableAdd(Script script, ScriptTable table, Size size)
+static Bool scriptListCheck(Script script, Index i)
 {
+  ScriptList list = scriptListAt(script, i);
+  uint32_t slot = list->stack;
+  Count stacked = 0;
+
+  for (; slot < scriptCount(script, scriptSLOTS) && stacked < list->stacked; slot = scriptSlotAt(script, slot)->next)
+    ++stacked;
+  return list->number == i && list->count <= ScriptChunkOPS && list->count <= list->public.count &&
+         list->last <= scriptCount(script, ScriptCHUNKS) && (list->last == 0) == (list->public.chunk == 0) &&
+         list->epoch <= scriptCount(script, ScriptEPOCHS) && stacked == list->stacked && slot == scriptNONE &&
+         (script->merged || stacked <= scriptStackMAX);
+}
+
+Bool ScriptCheck(Script script)
+{
+  const ScriptHeaderStruct *header = &script->header;
+  uint64_t operations = 0;
+  Index i;
+
+  for (i = 0; i < scriptCount(script, scriptLISTS); ++i) {
+    if (!scriptListCheck(script, i))
+      return FALSE;
+    operations += scriptListAt(script, i)->public.count;
+  }
+  return script->fd >= 0 && header->allocs + header->frees + header->resizes <= operations &&
+         script->bytes <= header->peakBytes && script->objects <= header->peakObjects &&
+         header->frees + script->objects == header->allocs &&
+         (script->queueHead == scriptNONE || script->queueHead < scriptCount(script, scriptSLOTS));
+}
+
+/* scriptAdd -- one more element of a table, zeroed; NULL without memory, which the script remembers */
+static void *scriptAdd(Script script, unsigned which)
+{
+  Size size = scriptSize[which];
   void *new;
 
-  if (!Grow(&table->base, &table->capacity, table->count, size)) {
+  if (!Grow(&script->table[which].base, &script->table[which].capacity, scriptCount(script, which), size)) {
     script->res = ResMEMORY;
     return NULL;
   }
-  new = (char *)table->base + table->count++ * size;
-  memset(new, 0, size);
-  return new;
+  new = (char *)script->table[which].base + scriptCount(script, which)++ * size;
+  return memset(new, 0, size);
 }
 
 /* scriptTemporary -- a file without a name.  Not in memory if that can be helped: it may be larger. */
@@ -124,25 +164,21 @@ Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick)
   }
   script->merged = merged;
   script->tick = tick;
-  script->queueHead = script->queueTail = ScriptNONE;
+  script->queueHead = scriptNONE;
+  AVER(ScriptCheck(script));
   *scriptReturn = script;
   return ResOK;
 }
 
 void ScriptDestroy(Script script)
 {
-  ScriptTable tables[] = {&script->threads, &script->chunks, &script->epochs, &script->pools, &script->params,
-                          &script->arenas, &script->poolNumbers, &script->arenaAddrs, &script->slots,
-                          &script->threadNumbers};
   Index i;
 
-  for (i = 0; i < script->threads.count; ++i) {
-    ScriptList thread = *scriptTableAt(script->threads, ScriptList, i);
-    free(thread->ops);
-    free(thread);
-  }
-  for (i = 0; i < ARRAY_LENGTH(tables); ++i)
-    free(tables[i]->base);
+  AVER(ScriptCheck(script));
+  for (i = 0; i < scriptCount(script, scriptLISTS); ++i)
+    free(scriptListAt(script, i));
+  for (i = 0; i < scriptTABLES; ++i)
+    free(script->table[i].base);
   close(script->fd);
   free(script);
 }
@@ -157,7 +193,7 @@ int ScriptFile(Script script)
   return script->fd;
 }
 
-/* The file */
+/* ---- The file ---- */
 
 static void scriptWrite(Script script, const void *data, Size size)
 {
@@ -170,59 +206,23 @@ static void scriptWrite(Script script, const void *data, Size size)
     script->error = errno;
 }
 
-/* scriptFlush -- write what the list `number` has as a chunk */
-static void scriptFlush(Script script, ScriptList thread, Index number)
+/* scriptFlush -- write the list's operations as a chunk */
+static void scriptFlush(Script script, ScriptList list)
 {
-  ScriptPlacedStruct *placed;
+  ScriptChunkStruct *chunk = list->count > 0 ? scriptAdd(script, ScriptCHUNKS) : NULL;
 
-  if (thread->count == 0)
-    return;
-  placed = scriptTableAdd(script, &script->chunks, sizeof *placed);
-  if (placed == NULL)
-    return;
-  placed->thread = (uint32_t)number;
-  placed->chunk.offset = script->offset;
-  placed->chunk.count = thread->count;
-  ++thread->public.chunks;
-  scriptWrite(script, thread->ops, thread->count * sizeof *thread->ops);
-  thread->count = 0;
-}
-
-/* Tables */
-
-/* scriptChunks -- each thread's chunks in one run */
-static void scriptChunks(Script script)
-{
-  ScriptChunkStruct *sorted = malloc((script->chunks.count + 1) * sizeof *sorted);
-  uint64_t next = 0;
-  Index i;
-
-  if (sorted == NULL) {
-    script->res = ResMEMORY;
-    return;
+  AVER(list->count <= ScriptChunkOPS);
+  if (chunk != NULL) {
+    uint64_t next = scriptCount(script, ScriptCHUNKS);
+    *chunk = (ScriptChunkStruct){.offset = script->offset, .count = list->count};
+    if (list->last == 0)
+      list->public.chunk = next;
+    else
+      scriptAt(script, ScriptCHUNKS, ScriptChunkStruct, list->last - 1)->next = next;
+    list->last = next;
+    scriptWrite(script, list->ops, list->count * sizeof list->ops[0]);
   }
-  for (i = 0; i < script->threads.count; ++i) {
-    ScriptList thread = *scriptTableAt(script->threads, ScriptList, i);
-    thread->public.chunk = next;
-    next += thread->public.chunks;
-    thread->public.chunks = 0;
-  }
-  for (i = 0; i < script->chunks.count; ++i) {
-    ScriptPlacedStruct *placed = scriptTableAt(script->chunks, ScriptPlacedStruct, i);
-    ScriptList thread = *scriptTableAt(script->threads, ScriptList, placed->thread);
-    sorted[thread->public.chunk + thread->public.chunks++] = placed->chunk;
-  }
-  script->header.chunks = script->chunks.count;
-  script->header.chunkTable = script->offset;
-  scriptWrite(script, sorted, script->chunks.count * sizeof *sorted);
-  free(sorted);
-}
-
-static void scriptTable(Script script, uint64_t *count, uint64_t *place, ScriptTable table, Size size)
-{
-  *count = table->count;
-  *place = script->offset;
-  scriptWrite(script, table->base, table->count * size);
+  list->count = 0; /* without memory, too: the script has failed then, and is not read */
 }
 
 Res ScriptFinish(Script script)
@@ -230,418 +230,357 @@ Res ScriptFinish(Script script)
   ScriptHeader header = &script->header;
   Index i;
 
-  /* The last epoch may have been opened behind something that stood alone, for nobody. */
-  if (script->epochs.count > 0 &&
-      scriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1)->threads == 0)
-    --script->epochs.count;
-  for (i = 0; i < script->threads.count; ++i)
-    scriptFlush(script, *scriptTableAt(script->threads, ScriptList, i), i);
-  scriptChunks(script);
-  header->threads = script->threads.count;
-  header->threadTable = script->offset;
-  for (i = 0; i < script->threads.count; ++i) {
-    ScriptList thread = *scriptTableAt(script->threads, ScriptList, i);
-    scriptWrite(script, &thread->public, sizeof thread->public);
+  AVER(ScriptCheck(script));
+  /* The last epoch may have been opened behind an operation that stood alone, and no thread has entered it. */
+  i = scriptCount(script, ScriptEPOCHS);
+  if (i > 0 && scriptAt(script, ScriptEPOCHS, ScriptEpochStruct, i - 1)->threads == 0)
+    --scriptCount(script, ScriptEPOCHS);
+  for (i = 0; i < scriptCount(script, scriptLISTS); ++i) {
+    ScriptThreadStruct *thread = scriptAdd(script, ScriptTHREADS);
+    scriptFlush(script, scriptListAt(script, i));
+    if (thread != NULL)
+      *thread = scriptListAt(script, i)->public;
   }
-  scriptTable(script, &header->epochs, &header->epochTable, &script->epochs, sizeof(ScriptEpochStruct));
-  scriptTable(script, &header->pools, &header->poolTable, &script->pools, sizeof(ScriptPoolStruct));
-  scriptTable(script, &header->params, &header->paramTable, &script->params, sizeof(ScriptParamStruct));
-  scriptTable(script, &header->arenas, &header->arenaTable, &script->arenas, sizeof(ScriptArenaStruct));
-  header->operations = header->allocs + header->frees + header->resizes + header->drops;
+  for (i = 0; i < ScriptTABLES; ++i) {
+    header->table[i].offset = script->offset;
+    header->table[i].count = scriptCount(script, i);
+    scriptWrite(script, script->table[i].base, scriptCount(script, i) * scriptSize[i]);
+  }
+  header->slots = scriptCount(script, scriptSLOTS);
+  header->operations = header->allocs + header->frees + header->resizes;
   scriptWrite(script, header, sizeof *header);
   if (script->res == ResIO)
     errno = script->error;
   return script->res;
 }
 
-enum {
-  scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
-};
+/* ---- Threads ---- */
 
-/* scriptEmit -- room for one operation at the end of the thread's list */
-static inline ScriptOp scriptEmit(Script script, ScriptList thread, Index number)
+/* scriptEmit -- one operation more at the end of the thread's list */
+static inline void scriptEmit(Script script, ScriptList list, ScriptOpStruct op)
 {
-  if (UNLIKELY(thread->count == ScriptChunkOPS)) {
-    scriptFlush(script, thread, number);
-    if (script->res != ResOK)
-      thread->count = 0; /* nobody will read it */
-  }
-  ++thread->public.count;
-  return &thread->ops[thread->count++];
+  if (UNLIKELY(list->count == ScriptChunkOPS))
+    scriptFlush(script, list);
+  ++list->public.count;
+  list->ops[list->count++] = op;
 }
 
-/* scriptSync -- an operation that is none on an object */
-static void scriptSync(Script script, ScriptList thread, Index number, ScriptKind kind, uint32_t slot, uint64_t size)
+/* scriptNumber -- the script's number + 1 for a thread or pool by the heap's number, 0 for a new one; NULL without
+ * memory */
+static uint32_t *scriptNumber(Script script, unsigned which, Index i)
 {
-  ScriptOp op = scriptEmit(script, thread, number);
-
-  memset(op, 0, sizeof *op);
-  op->kind = (uint32_t)kind & 15;
-  op->slot = slot;
-  op->size = size;
+  while (UNLIKELY(scriptCount(script, which) <= i))
+    if (scriptAdd(script, which) == NULL)
+      return NULL;
+  return scriptAt(script, which, uint32_t, i);
 }
 
-/* Threads */
-
-/* scriptThreadNew -- the list of a thread that is met for the first time; its number, or ScriptNONE */
-static uint32_t scriptThreadNew(Script script, HeapThread heapThread)
+/* scriptList -- the list of a thread; NULL without memory */
+static ScriptList scriptList(Script script, Index thread)
 {
-  ScriptList *place = scriptTableAdd(script, &script->threads, sizeof *place), thread;
+  uint32_t *number = scriptNumber(script, scriptTHREADNUMBERS, script->merged ? 0 : thread);
+  ScriptList list, *place;
 
-  if (place == NULL)
-    return ScriptNONE;
-  *place = thread = calloc(1, sizeof *thread);
-  if (thread == NULL || (thread->ops = malloc(ScriptChunkOPS * sizeof *thread->ops)) == NULL) {
-    --script->threads.count;
-    free(thread);
+  if (LIKELY(number != NULL && *number != 0))
+    return scriptListAt(script, *number - 1);
+  list = number != NULL ? calloc(1, sizeof *list) : NULL;
+  place = list != NULL ? scriptAdd(script, scriptLISTS) : NULL;
+  if (place == NULL) {
+    free(list);
     script->res = ResMEMORY;
-    return ScriptNONE;
+    return NULL;
   }
-  thread->stack = ScriptNONE;
-  thread->public.id = heapThread->id;
-  thread->public.epoch = script->epochs.count == 0 ? 0 : script->epochs.count - 1;
-  memset(thread->waited, 0xff, sizeof thread->waited);
-  return (uint32_t)script->threads.count - 1;
+  *place = list;
+  *number = (uint32_t)scriptCount(script, scriptLISTS);
+  list->number = *number - 1;
+  list->stack = scriptNONE;
+  list->public.epoch = scriptCount(script, ScriptEPOCHS) == 0 ? 0 : scriptCount(script, ScriptEPOCHS) - 1;
+  memset(list->waited, 0xff, sizeof list->waited);
+  return list;
 }
 
-static uint32_t scriptThread(Script script, HeapThread heapThread)
-{
-  Index i = script->merged ? 0 : heapThread->number;
-  uint32_t *number;
-
-  while (UNLIKELY(script->threadNumbers.count <= i)) {
-    if (scriptTableAdd(script, &script->threadNumbers, sizeof *number) == NULL)
-      return ScriptNONE;
-  }
-  number = scriptTableAt(script->threadNumbers, uint32_t, i);
-  if (UNLIKELY(*number == 0))
-    *number = scriptThreadNew(script, heapThread) + 1;
-  return *number - 1;
-}
-
-/* Epochs */
+/* ---- Epochs ---- */
 
 static void scriptEpoch(Script script, uint32_t lag)
 {
-  ScriptEpochStruct *epoch = NULL;
+  Count epochs = scriptCount(script, ScriptEPOCHS);
+  ScriptEpochStruct *epoch = epochs > 0 ? scriptAt(script, ScriptEPOCHS, ScriptEpochStruct, epochs - 1) : NULL;
 
-  if (script->epochs.count > 0)
-    epoch = scriptTableAt(script->epochs, ScriptEpochStruct, script->epochs.count - 1);
   if (epoch == NULL || epoch->threads > 0)
-    epoch = scriptTableAdd(script, &script->epochs, sizeof *epoch);
+    epoch = scriptAdd(script, ScriptEPOCHS);
   if (epoch != NULL)
     epoch->lag = lag;
   script->inEpoch = 0;
 }
 
 /* scriptEnter -- the thread is about to do something: in the newest epoch */
-static inline void scriptEnter(Script script, ScriptList thread, Index number)
+static inline void scriptEnter(Script script, ScriptList list)
 {
+  uint64_t epochs;
+
   if (script->merged)
     return;
-  if (script->inEpoch >= ScriptEpochOPS || script->epochs.count == 0)
+  if (script->inEpoch >= ScriptEpochOPS || scriptCount(script, ScriptEPOCHS) == 0)
     scriptEpoch(script, 2);
   ++script->inEpoch;
-  if (thread->epoch != script->epochs.count) {
-    uint64_t epoch = script->epochs.count - 1;
-    if (script->epochs.count == 0)
-      return; /* no memory */
-    scriptSync(script, thread, number, ScriptENTER, 0, epoch);
-    if (thread->epoch == 0)
-      thread->public.epoch = epoch;
-    thread->epoch = epoch + 1;
-    ++scriptTableAt(script->epochs, ScriptEpochStruct, epoch)->threads;
-  }
+  epochs = scriptCount(script, ScriptEPOCHS);
+  if (list->epoch == epochs || epochs == 0) /* 0: no memory */
+    return;
+  scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptENTER, .size = epochs - 1});
+  if (list->epoch == 0)
+    list->public.epoch = epochs - 1;
+  list->epoch = epochs;
+  ++scriptAt(script, ScriptEPOCHS, ScriptEpochStruct, epochs - 1)->threads;
 }
 
-/* scriptWait -- the slot's address comes from another thread, and no epoch has made sure of it */
-static void scriptWait(Script script, ScriptList thread, Index number, ScriptSlotStruct *slot)
+/* scriptWait -- the slot's address comes from another thread, and perhaps no epoch guarantees that it is there */
+static void scriptWait(Script script, ScriptList list, ScriptSlotStruct *slot)
 {
-  Index i = slot->thread % ScriptWaitedSIZE;
+  Index i = slot->thread % scriptWaitedSIZE;
 
   ++script->header.crossings;
-  if (slot->epoch + 2 < script->epochs.count)
+  if (slot->epoch + 2 < scriptCount(script, ScriptEPOCHS) ||
+      (list->waited[i].thread == slot->thread && list->waited[i].done >= slot->done))
     return;
-  if (thread->waited[i].thread == slot->thread && thread->waited[i].done >= slot->done)
-    return;
-  thread->waited[i].thread = slot->thread;
-  thread->waited[i].done = slot->done;
-  scriptSync(script, thread, number, ScriptWAIT, slot->thread, slot->done);
+  list->waited[i].thread = slot->thread;
+  list->waited[i].done = slot->done;
+  scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptWAIT, .slot = slot->thread, .size = slot->done});
 }
 
-static void scriptTime(Script script, ScriptList thread, Index number, uint64_t time)
+static void scriptTime(Script script, ScriptList list, uint64_t time)
 {
   if (script->first == 0)
     script->first = time;
-  if (time - script->first > script->header.span)
-    script->header.span = time - script->first;
-  if (script->tick == 0 || time - thread->time < script->tick)
+  if (script->tick == 0 || time - list->time < script->tick)
     return;
-  thread->time = time;
-  scriptSync(script, thread, number, ScriptTIME, 0, time - script->first);
+  list->time = time;
+  scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptTIME, .size = time - script->first});
 }
 
-/* Slots */
+/* ---- Slots ---- */
 
-static uint32_t scriptSlotNew(Script script, ScriptList thread)
+static uint32_t scriptSlotNew(Script script, ScriptList list)
 {
-  uint32_t i = thread->stack;
+  uint32_t i = list->stack;
 
-  if (i != ScriptNONE) {
-    thread->stack = scriptTableAt(script->slots, ScriptSlotStruct, i)->next;
-    --thread->stacked;
+  if (i != scriptNONE) {
+    list->stack = scriptSlotAt(script, i)->next;
+    --list->stacked;
     return i;
   }
   i = script->queueHead;
-  if (i != ScriptNONE && scriptTableAt(script->slots, ScriptSlotStruct, i)->epoch + 2 < script->epochs.count) {
-    script->queueHead = scriptTableAt(script->slots, ScriptSlotStruct, i)->next;
+  if (i != scriptNONE && scriptSlotAt(script, i)->epoch + 2 < scriptCount(script, ScriptEPOCHS)) {
+    script->queueHead = scriptSlotAt(script, i)->next;
     return i;
   }
-  if (script->slots.count == ScriptNONE) {
+  if (scriptCount(script, scriptSLOTS) == scriptNONE) {
     script->res = ResLIMIT;
-    return ScriptNONE;
+    return scriptNONE;
   }
-  if (scriptTableAdd(script, &script->slots, sizeof(ScriptSlotStruct)) == NULL)
-    return ScriptNONE;
-  script->header.slots = script->slots.count;
-  return (uint32_t)script->slots.count - 1;
+  return scriptAdd(script, scriptSLOTS) != NULL ? (uint32_t)scriptCount(script, scriptSLOTS) - 1 : scriptNONE;
 }
 
-static void scriptSlotFree(Script script, ScriptList thread, uint32_t i)
+static void scriptSlotFree(Script script, ScriptList list, uint32_t i)
 {
-  ScriptSlotStruct *slot = scriptTableAt(script->slots, ScriptSlotStruct, i);
+  ScriptSlotStruct *slot = scriptSlotAt(script, i);
 
-  if (script->merged || thread->stacked < scriptStackMAX) {
-    slot->next = thread->stack;
-    thread->stack = i;
-    ++thread->stacked;
+  if (script->merged || list->stacked < scriptStackMAX) {
+    slot->next = list->stack;
+    list->stack = i;
+    ++list->stacked;
     return;
   }
-  slot->next = ScriptNONE;
-  slot->epoch = script->epochs.count - 1;
-  if (script->queueHead == ScriptNONE)
+  slot->next = scriptNONE;
+  slot->epoch = scriptCount(script, ScriptEPOCHS) - 1;
+  if (script->queueHead == scriptNONE)
     script->queueHead = i;
   else
-    scriptTableAt(script->slots, ScriptSlotStruct, script->queueTail)->next = i;
+    scriptSlotAt(script, script->queueTail)->next = i;
   script->queueTail = i;
 }
 
-/* Pools and arenas */
+/* ---- Pools and arenas ---- */
 
+/* scriptArena -- the newest arena at this address, its number + 1; 0 for none */
 static uint64_t scriptArena(Script script, uint64_t addr)
 {
-  Index i;
+  Index i = addr != 0 ? scriptCount(script, ScriptARENAS) : 0;
 
-  for (i = script->arenaAddrs.count; addr != 0 && i > 0; --i) {
-    if (*scriptTableAt(script->arenaAddrs, uint64_t, i - 1) == addr)
-      return i;
-  }
-  return 0;
-}
-
-static void scriptArenaAdd(Script script, uint64_t addr, uint64_t size)
-{
-  uint64_t *place = scriptTableAdd(script, &script->arenaAddrs, sizeof *place);
-  ScriptArenaStruct *arena = scriptTableAdd(script, &script->arenas, sizeof *arena);
-
-  if (place == NULL || arena == NULL)
-    return;
-  *place = addr;
-  arena->size = size;
-}
-
-/* scriptAlone -- emit an operation that no other thread's may overtake, either way */
-static void scriptAlone(Script script, ScriptList thread, Index number, ScriptKind kind, uint32_t pool)
-{
-  ScriptOp op;
-
-  if (!script->merged)
-    scriptEpoch(script, 1);
-  scriptEnter(script, thread, number);
-  op = scriptEmit(script, thread, number);
-  memset(op, 0, sizeof *op);
-  op->kind = (uint32_t)kind & 15;
-  op->pool = pool & (ScriptPoolsMAX - 1);
-  if (!script->merged)
-    scriptEpoch(script, 1);
-}
-
-static uint32_t *scriptPoolPlace(Script script, HeapPool pool)
-{
-  while (script->poolNumbers.count <= pool->number) {
-    if (scriptTableAdd(script, &script->poolNumbers, sizeof(uint32_t)) == NULL)
-      return NULL;
-  }
-  return scriptTableAt(script->poolNumbers, uint32_t, pool->number);
-}
-
-static void scriptPoolDescribe(Script script, HeapPool heapPool, uint32_t number)
-{
-  ScriptPoolStruct *pool = scriptTableAt(script->pools, ScriptPoolStruct, number);
-
-  _Static_assert((int)HeapClassMAX <= (int)ScriptNameMAX, "a class fits");
-  strcpy(pool->class, heapPool->class);
-  pool->arena = scriptArena(script, heapPool->arena);
-}
-
-/* scriptPool -- the script's number of a pool; one met for the first time is created first, recorded or not */
-static uint32_t scriptPool(Script script, ScriptList thread, Index number, HeapPool heapPool)
-{
-  uint32_t *place = scriptPoolPlace(script, heapPool);
-
-  if (place == NULL)
-    return 0;
-  if (UNLIKELY(*place == 0)) {
-    if (script->pools.count == ScriptPoolsMAX ||
-        scriptTableAdd(script, &script->pools, sizeof(ScriptPoolStruct)) == NULL) {
-      script->res = script->res != ResOK ? script->res : ResLIMIT;
-      return 0;
-    }
-    *place = (uint32_t)script->pools.count;
-    scriptPoolDescribe(script, heapPool, *place - 1);
-    scriptAlone(script, thread, number, ScriptPOOLCREATE, *place - 1);
-  }
-  return *place - 1;
-}
-
-static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
-{
-  ScriptPoolStruct *owner = scriptTableAt(script->pools, ScriptPoolStruct, pool);
-  ScriptParamStruct *param;
-  Size length = operation->nameLength < ScriptNameMAX ? operation->nameLength : ScriptNameMAX - 1;
-
-  /* They follow the pool's creation, so that a pool's stand together; one that comes late is left out. */
-  if (owner->params != 0 && owner->param + owner->params != script->params.count)
-    return;
-  param = scriptTableAdd(script, &script->params, sizeof *param);
-  if (param == NULL)
-    return;
-  memcpy(param->name, operation->name, length);
-  param->value = operation->size;
-  if (owner->params++ == 0)
-    owner->param = script->params.count - 1;
+  while (i > 0 && scriptAt(script, ScriptARENAS, ScriptArenaStruct, i - 1)->addr != addr)
+    --i;
+  return i;
 }
 
 /* scriptArenaOperation -- no thread's */
 static void scriptArenaOperation(Script script, HeapOperation operation)
 {
-  uint64_t arena;
+  uint64_t arena = scriptArena(script, operation->addr);
 
   if (operation->kind == HeapARENACREATE) {
-    scriptArenaAdd(script, operation->addr, operation->size);
-    return;
+    ScriptArenaStruct *new = scriptAdd(script, ScriptARENAS);
+    if (new != NULL)
+      *new = (ScriptArenaStruct){.size = operation->size, .addr = operation->addr};
+  } else if (arena != 0) {
+    scriptAt(script, ScriptARENAS, ScriptArenaStruct, arena - 1)->addr = 0;
   }
-  AVER(operation->kind == HeapARENADESTROY);
-  arena = scriptArena(script, operation->addr);
-  if (arena != 0)
-    *scriptTableAt(script->arenaAddrs, uint64_t, arena - 1) = 0;
 }
 
-static void scriptRare(Script script, HeapOperation operation, uint32_t number)
+/* scriptAlone -- emit an operation that no other thread's may overtake, either way */
+static void scriptAlone(Script script, ScriptList list, ScriptKind kind, uint32_t pool)
 {
-  ScriptList thread = *scriptTableAt(script->threads, ScriptList, number);
+  if (!script->merged)
+    scriptEpoch(script, 1);
+  scriptEnter(script, list);
+  scriptEmit(script, list, (ScriptOpStruct){.kind = kind, .pool = pool});
+  if (!script->merged)
+    scriptEpoch(script, 1);
+}
+
+static void scriptPoolDescribe(Script script, HeapPool heapPool, uint32_t number)
+{
+  ScriptPoolStruct *pool = scriptAt(script, ScriptPOOLS, ScriptPoolStruct, number);
+
+  AVER(number < scriptCount(script, ScriptPOOLS));
+  _Static_assert((int)HeapClassMAX <= (int)ScriptNameMAX, "a class fits");
+  strcpy(pool->class, heapPool->class);
+  pool->arena = scriptArena(script, heapPool->arena);
+}
+
+/* scriptPool -- the script's number of a pool; one met for the first time is created first, recorded or not.
+ * scriptNONE: there are too many, or no memory, which the script remembers. */
+static uint32_t scriptPool(Script script, ScriptList list, HeapPool heapPool)
+{
+  uint32_t *place = scriptNumber(script, scriptPOOLNUMBERS, heapPool->number), number;
+
+  if (LIKELY(place != NULL && *place != 0))
+    return *place - 1;
+  if (place == NULL)
+    return scriptNONE;
+  if (scriptCount(script, ScriptPOOLS) == ScriptPoolsMAX) {
+    script->res = ResLIMIT;
+    return scriptNONE;
+  }
+  if (scriptAdd(script, ScriptPOOLS) == NULL)
+    return scriptNONE;
+  *place = (uint32_t)scriptCount(script, ScriptPOOLS);
+  number = *place - 1;
+  scriptPoolDescribe(script, heapPool, number);
+  scriptAlone(script, list, ScriptPOOLCREATE, number);
+  return number;
+}
+
+static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
+{
+  ScriptPoolStruct *owner = scriptAt(script, ScriptPOOLS, ScriptPoolStruct, pool);
+  ScriptParamStruct *param;
+
+  /* They follow the pool's creation, so that a pool's stand together; one that comes late is left out. */
+  if (owner->params != 0 && owner->param + owner->params != scriptCount(script, ScriptPARAMS))
+    return;
+  param = scriptAdd(script, ScriptPARAMS);
+  if (param == NULL)
+    return;
+  memcpy(param->name, operation->name,
+         operation->nameLength < ScriptNameMAX ? operation->nameLength : ScriptNameMAX - 1);
+  param->value = operation->size;
+  if (owner->params++ == 0)
+    owner->param = scriptCount(script, ScriptPARAMS) - 1;
+}
+
+static void scriptPoolOperation(Script script, ScriptList list, HeapOperation operation)
+{
+  uint32_t pool;
 
   /* Threads are started in the order of their lists: each begins in an epoch no earlier than the one before it. */
-  scriptEnter(script, thread, number);
-  switch (operation->kind) {
-  case HeapPOOLCREATE:
-    scriptPoolDescribe(script, operation->pool, scriptPool(script, thread, number, operation->pool));
-    break;
-  case HeapPOOLPARAM:
-    scriptParam(script, scriptPool(script, thread, number, operation->pool), operation);
-    break;
-  default:
-    AVER(operation->kind == HeapPOOLDESTROY);
-    scriptAlone(script, thread, number, ScriptPOOLDESTROY, scriptPool(script, thread, number, operation->pool));
-    break;
-  }
-}
-
-/* Objects */
-
-static void scriptGrow(Script script, uint64_t bytes)
-{
-  script->bytes += bytes;
-  if (script->bytes > script->header.peakBytes)
-    script->header.peakBytes = script->bytes;
-}
-
-static void scriptAlloc(Script script, HeapOperation operation, ScriptOp op)
-{
-  op->kind = operation->object->align != 0 ? ScriptALIGNED : operation->zero ? ScriptZERO : ScriptALLOC;
-  op->align = operation->object->align;
-  ++script->header.allocs;
-  if (++script->objects > script->header.peakObjects)
-    script->header.peakObjects = script->objects;
-  scriptGrow(script, operation->object->size);
-}
-
-static void scriptFree(Script script, HeapOperation operation, ScriptOp op)
-{
-  op->kind = operation->destroyed ? ScriptDROP : ScriptFREE;
-  op->align = 0;
-  ++*(operation->destroyed ? &script->header.drops : &script->header.frees);
-  --script->objects;
-  script->bytes -= operation->object->size;
-}
-
-static void scriptObject(Script script, HeapOperation operation, uint32_t number)
-{
-  ScriptList thread = *scriptTableAt(script->threads, ScriptList, number);
-  uint32_t pool = scriptPool(script, thread, number, operation->pool);
-  uint32_t slot = operation->kind == HeapALLOC ? scriptSlotNew(script, thread) : operation->object->client;
-  ScriptSlotStruct *state;
-  ScriptOp op;
-
-  if (slot == ScriptNONE)
+  scriptEnter(script, list);
+  pool = scriptPool(script, list, operation->pool);
+  if (pool == scriptNONE)
     return;
-  operation->object->client = slot;
-  state = scriptTableAt(script->slots, ScriptSlotStruct, slot);
-  scriptTime(script, thread, number, operation->time);
-  scriptEnter(script, thread, number);
-  if (operation->kind != HeapALLOC && state->thread != number)
-    scriptWait(script, thread, number, state);
-  if (operation->kind == HeapRESIZE)
-    scriptSync(script, thread, number, ScriptOLD, 0, operation->oldSize);
-  op = scriptEmit(script, thread, number);
-  op->slot = slot;
-  op->pool = pool & (ScriptPoolsMAX - 1);
-  op->size = operation->object->size;
-  if (operation->object->size > script->header.largest)
-    script->header.largest = operation->object->size;
-  state->thread = number;
-  state->epoch = script->epochs.count - 1;
-  state->done = thread->public.count;
-  if (operation->kind == HeapALLOC) {
-    scriptAlloc(script, operation, op);
-  } else if (operation->kind == HeapFREE) {
-    scriptFree(script, operation, op);
-    scriptSlotFree(script, thread, slot);
-  } else {
-    op->kind = ScriptRESIZE;
-    op->align = 0;
-    ++script->header.resizes;
-    script->bytes -= operation->oldSize;
-    scriptGrow(script, operation->object->size);
-  }
-}
-
-void ScriptAdd(Script script, HeapOperation operation)
-{
-  uint32_t number;
-
-  if (script->res != ResOK || operation->kind >= HeapPROCESSBEGIN || (operation->kind >= HeapRESIZEFAIL && operation->kind <= HeapRESIZEPAST) ||
-      operation->kind == HeapRESIZEBEGIN)
-    return;
-  if (operation->kind >= HeapARENACREATE) {
-    scriptArenaOperation(script, operation);
-    return;
-  }
-  number = scriptThread(script, operation->thread);
-  if (number == ScriptNONE)
-    return;
-  if (operation->kind <= HeapRESIZE)
-    scriptObject(script, operation, number);
+  if (operation->kind == HeapPOOLCREATE)
+    scriptPoolDescribe(script, operation->pool, pool);
+  else if (operation->kind == HeapPOOLPARAM)
+    scriptParam(script, pool, operation);
   else
-    scriptRare(script, operation, number);
+    scriptAlone(script, list, ScriptPOOLDESTROY, pool);
+}
+
+/* ---- Objects ---- */
+
+static ScriptKind scriptKind(HeapOperation operation)
+{
+  if (operation->kind == HeapALLOC)
+    return operation->object->align != 0 ? ScriptALIGNED : operation->zero ? ScriptZERO : ScriptALLOC;
+  return operation->kind == HeapRESIZE ? ScriptRESIZE : operation->destroyed ? ScriptDROP : ScriptFREE;
+}
+
+/* scriptSum -- the header's numbers, with this operation */
+static void scriptSum(Script script, HeapOperation operation)
+{
+  ScriptHeader header = &script->header;
+
+  if (operation->kind == HeapALLOC) {
+    ++header->allocs;
+    ++script->objects;
+    script->bytes += operation->object->size;
+  } else if (operation->kind == HeapFREE) {
+    ++header->frees;
+    --script->objects;
+    script->bytes -= operation->object->size;
+  } else {
+    ++header->resizes;
+    script->bytes += operation->object->size - operation->oldSize;
+  }
+  if (script->objects > header->peakObjects)
+    header->peakObjects = script->objects;
+  if (script->bytes > header->peakBytes)
+    header->peakBytes = script->bytes;
+}
+
+static void scriptObject(Script script, ScriptList list, HeapOperation operation)
+{
+  HeapObject object = operation->object;
+  uint32_t pool = scriptPool(script, list, operation->pool);
+  uint32_t slot = operation->kind == HeapALLOC ? scriptSlotNew(script, list) : object->client;
+  ScriptSlotStruct *state;
+
+  if (pool == scriptNONE || slot == scriptNONE)
+    return;
+  object->client = slot;
+  AVER(slot < scriptCount(script, scriptSLOTS));
+  state = scriptSlotAt(script, slot);
+  scriptTime(script, list, operation->time);
+  scriptEnter(script, list);
+  if (operation->kind != HeapALLOC && state->thread != list->number)
+    scriptWait(script, list, state);
+  if (operation->kind == HeapRESIZE)
+    scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptOLD, .size = operation->oldSize});
+  scriptEmit(script, list, (ScriptOpStruct){.kind = scriptKind(operation), .slot = slot, .pool = pool,
+                                            .size = object->size,
+                                            .align = operation->kind == HeapALLOC ? object->align : 0});
+  scriptSum(script, operation);
+  state->thread = list->number;
+  state->epoch = scriptCount(script, ScriptEPOCHS) - 1;
+  state->done = list->public.count;
+  if (operation->kind == HeapFREE)
+    scriptSlotFree(script, list, slot);
+}
+
+void ScriptAdd(Script script, HeapOperation operation, Index thread)
+{
+  HeapOperationKind kind = operation->kind;
+  ScriptList list;
+
+  if (script->res != ResOK)
+    return;
+  if (kind == HeapARENACREATE || kind == HeapARENADESTROY) {
+    scriptArenaOperation(script, operation);
+  } else if (kind == HeapALLOC || kind == HeapFREE || kind == HeapRESIZE) {
+    list = scriptList(script, thread);
+    if (list != NULL)
+      scriptObject(script, list, operation);
+  } else if (kind >= HeapPOOLCREATE && kind <= HeapPOOLDESTROY) {
+    list = scriptList(script, thread);
+    if (list != NULL)
+      scriptPoolOperation(script, list, operation);
+  } /* else: the middle of a resize, and ends of processes, are not replayed */
 }

@@ -5,16 +5,18 @@
  * that are read one after the other, so that running it takes little memory and never the allocator's.
  *
  * With several threads, the order that was recorded is kept as far as it matters.  Operations are counted off in
- * epochs, and no thread begins an epoch before all have done what they have in the one before the last (before the
- * last, where it is strict: pools are made and destroyed alone).  Within two epochs, an operation on an object that
- * another thread gave its address waits for that.  Every wait is for something earlier in the recorded order, so that
- * there is always a thread that can go on.
+ * epochs, and no thread begins an epoch before all threads have done their operations of the epoch before the last.
+ * Where the order is strict (pools are made and destroyed alone) no thread begins before those of the last epoch are
+ * done, either.  Within two epochs, an operation on an object that another thread gave its address waits for that.
+ * Every wait is for something earlier in the recorded order, so that there is always a thread that can go on.
  *
- * Always true:
+ * Always true (ScriptCheck):
  *   a slot is used again by the thread that freed it, or two epochs later: never before its last user is done
- *   the operations of all threads, without OLD, ENTER, WAIT, TIME and those on pools, are `operations`
+ *   a thread's chain of free slots is as long as the thread counts, and no longer than it may be
+ *   allocations + frees + resizes <= operations of all lists;  allocations = frees + live objects
+ *   live bytes and objects <= their peaks
  *
- * Design: design/replayer.md .script      Tests: test/replay/replay.t
+ * Design: design/replayer.md .script      Tests: test/replay/scripttest.c, test/replay/replay.t
  */
 #ifndef REPLAY_SCRIPT_H
 #define REPLAY_SCRIPT_H
@@ -54,25 +56,19 @@ typedef struct ScriptOpStruct {
 typedef struct ScriptChunkStruct {
   uint64_t offset; /* in the file */
   uint64_t count;  /* operations */
+  uint64_t next;   /* the thread's next chunk, its index + 1; 0 for none */
 } ScriptChunkStruct;
 
 typedef struct ScriptThreadStruct {
-  uint64_t chunk;  /* its first, in the table of chunks */
-  uint64_t chunks;
+  uint64_t chunk;  /* its first, index + 1; 0 for none */
   uint64_t count;  /* operations, all kinds */
   uint64_t epoch;  /* in which it begins */
-  uint32_t id;     /* the system's number */
 } ScriptThreadStruct;
 
 typedef struct ScriptEpochStruct {
-  uint32_t threads; /* that do something in it */
+  uint32_t threads; /* that do something in it; for the player those that are not done with it, atomic */
   uint32_t lag;     /* 1: begins when all before it are done; 2: when all before the last are */
 } ScriptEpochStruct;
-
-typedef struct ScriptParamStruct {
-  char name[ScriptNameMAX];
-  uint64_t value;
-} ScriptParamStruct;
 
 typedef struct ScriptPoolStruct {
   char class[ScriptNameMAX]; /* "" if its creation was not recorded */
@@ -80,21 +76,31 @@ typedef struct ScriptPoolStruct {
   uint64_t param, params;     /* in the table of parameters */
 } ScriptPoolStruct;
 
+typedef struct ScriptParamStruct {
+  char name[ScriptNameMAX];
+  uint64_t value;
+} ScriptParamStruct;
+
 typedef struct ScriptArenaStruct {
   uint64_t size; /* reserved at first */
+  uint64_t addr; /* where it is in the program, by which the compiler finds it; 0 when it has been destroyed */
 } ScriptArenaStruct;
 
-/* The file's last bytes: everything that is no chunk.  Tables lie at the offsets given, each of as many as counted. */
+/* The tables of a file: an array of one of these structs each. */
+typedef enum ScriptTable {
+  ScriptCHUNKS, ScriptTHREADS, ScriptEPOCHS, ScriptPOOLS, ScriptPARAMS, ScriptARENAS, ScriptTABLES
+} ScriptTable;
+
+/* The file's last bytes.  The tables stand before it, one after the other; chunks stand before them. */
 typedef struct ScriptHeaderStruct {
-  uint64_t threads, epochs, pools, params, arenas, chunks;
-  uint64_t threadTable, epochTable, poolTable, paramTable, arenaTable, chunkTable;
+  struct {
+    uint64_t offset, count; /* in the file; elements */
+  } table[ScriptTABLES];
   uint64_t slots;
-  uint64_t operations;           /* allocations, frees and resizes */
-  uint64_t allocs, frees, resizes, drops;
+  uint64_t operations;             /* allocations, frees and resizes */
+  uint64_t allocs, frees, resizes;
   uint64_t peakBytes, peakObjects; /* asked for, in the recorded order; each at its own peak */
-  uint64_t largest;              /* bytes of the largest object */
-  uint64_t crossings;            /* operations on an object that another thread had last */
-  uint64_t span;                 /* ns from the first operation to the last */
+  uint64_t crossings;              /* operations on an object that another thread had last */
 } ScriptHeaderStruct, *ScriptHeader;
 
 typedef struct ScriptStruct *Script;
@@ -107,16 +113,23 @@ typedef struct ScriptStruct *Script;
 extern Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick);
 extern void ScriptDestroy(Script script);
 
-/* ScriptAdd -- take one operation of the process.  What fails is remembered, and told by ScriptFinish. */
-extern void ScriptAdd(Script script, HeapOperation operation);
+/* ScriptAdd -- take one operation of the process
+ *
+ * What fails is remembered, and told by ScriptFinish.
+ * thread   number of the thread that does it; small numbers cost less.  0 for an operation on an arena, which no thread
+ *          does. */
+extern void ScriptAdd(Script script, HeapOperation operation, Index thread);
 
-/* ScriptFinish -- write what is left and the tables
- * errors   ResMEMORY; ResIO (errno); ResLIMIT: more pools than ScriptPoolsMAX */
+/* ScriptFinish -- write what is left and the tables; nothing is added after that
+ * errors   ResMEMORY; ResIO (errno); ResLIMIT: more pools than ScriptPoolsMAX, or more objects than slots have numbers
+ */
 extern Res ScriptFinish(Script script);
 
-/* ScriptHeaderOf -- the numbers, as far as they have been added; ScriptFile -- the file, at its beginning: whoever runs
- * it finds the header in its last bytes */
+/* ScriptHeaderOf -- the numbers, as far as they have been added
+ * ScriptFile -- the file; whoever runs it finds the header in its last bytes */
 extern ScriptHeader ScriptHeaderOf(Script script);
 extern int ScriptFile(Script script);
+
+extern Bool ScriptCheck(Script script);
 
 #endif /* REPLAY_SCRIPT_H */

@@ -11,12 +11,18 @@
 #include "base/grow.h"
 #include "format/block.h"
 
-/* ---- Blocks of which a longer copy may come ---- */
+/* ---- Blocks of which a longer copy may still come ---- */
 
-/* partialsLink -- where the block is, or would be */
+/* partialsList -- the list that a block belongs to */
+static Partial *partialsList(Partials partials, uint32_t stream, uint64_t sequence)
+{
+  return &partials->list[(stream * 31 + sequence) % PartialsLISTS];
+}
+
+/* partialsLink -- the link at which the block is in its list, or would be */
 static Partial *partialsLink(Partials partials, const IndexEntryStruct *entry)
 {
-  Partial *link = &partials->list[(entry->stream * 31 + entry->sequence) % PartialsLISTS];
+  Partial *link = partialsList(partials, entry->stream, entry->sequence);
 
   while (*link != NULL && ((*link)->stream != entry->stream || (*link)->sequence != entry->sequence ||
                            (*link)->first != entry->first))
@@ -84,6 +90,20 @@ void PartialsTake(Partials partials, Loaded loaded, const IndexEntryStruct *entr
     partialsRemove(partials, link);
 }
 
+Bool PartialsCheck(Partials partials)
+{
+  Count count = 0;
+  Index i;
+
+  for (i = 0; i < PartialsLISTS; ++i) {
+    const PartialStruct *partial;
+    for (partial = partials->list[i]; partial != NULL; partial = partial->next, ++count)
+      if (partialsList(partials, partial->stream, partial->sequence) != &partials->list[i])
+        return FALSE;
+  }
+  return count == partials->count;
+}
+
 void PartialsFree(Partials partials)
 {
   Index i;
@@ -137,16 +157,14 @@ void QueueTake(Queue queue)
 void QueueFree(Queue queue)
 {
   free(queue->heap);
-  queue->heap = NULL;
-  queue->count = queue->capacity = 0;
 }
 
 Bool QueueCheck(Queue queue)
 {
+  Bool sound = queue->count <= queue->capacity && queue->count <= QueueMAX;
   Index i;
 
-  AVER(queue->count <= queue->capacity && queue->count <= QueueMAX);
-  for (i = 1; i < queue->count; ++i)
-    AVER(!queueBefore(&queue->heap[i], &queue->heap[(i - 1) / 2]));
-  return TRUE;
+  for (i = 1; sound && i < queue->count; ++i)
+    sound = !queueBefore(&queue->heap[i], &queue->heap[(i - 1) / 2]);
+  return sound;
 }

@@ -3,7 +3,8 @@
  * A block that fills slowly comes as snapshots (BlockFlagSNAPSHOT), each longer than the one before, and at last whole.
  * An event stays at its place in the block; so a bit for each place tells which were delivered.
  *
- * Always true: a Partial is here from its block's first snapshot until that was had whole.  QueueCheck: no entry of the
+ * Always true: a Partial is here from its block's first snapshot until that was had whole; (PartialsCheck) it is in the
+ * list of its stream and number, and `count` is how many there are.  QueueCheck: no entry of the
  * queue comes before its parent in the heap, which is by the time at which the blocks were opened; at most QueueMAX.
  *
  * Design: design/log.md .follow      Tests: test/request/followtest.c
@@ -19,7 +20,7 @@
 typedef struct PartialStruct {
   struct PartialStruct *next;  /* in its list */
   uint32_t stream;             /* number in the table */
-  Bool whole;                  /* the block came whole: the next copy is one too many */
+  Bool whole;                  /* the whole block came: any other copy is superfluous */
   uint64_t first, sequence;
   uint64_t had[BlockMAX / EventALIGN / 64];
 } PartialStruct, *Partial;
@@ -39,12 +40,13 @@ typedef struct PartialsStruct {
  */
 extern Res PartialsSee(Bool *wantedReturn, Partials partials, const IndexEntryStruct *entry, Bool seen);
 
-/* PartialsForget -- a block came whole, and its snapshots will not be read */
+/* PartialsForget -- the whole block came, so its snapshots are not read any more */
 extern void PartialsForget(Partials partials, const IndexEntryStruct *entry);
 
-/* PartialsTake -- of a loaded block, leave the events that were not had yet */
+/* PartialsTake -- remove from a loaded block the events that were delivered already */
 extern void PartialsTake(Partials partials, Loaded loaded, const IndexEntryStruct *entry);
 
+extern Bool PartialsCheck(Partials partials);
 extern void PartialsFree(Partials partials);
 
 enum { QueueMAX = 32768 };
@@ -59,7 +61,7 @@ typedef struct QueueStruct {
   Count count, capacity;
 } QueueStruct, *Queue;
 
-/* QueuePut -- one more; ResMEMORY; ResLIMIT if there are too many */
+/* QueuePut -- add an entry; ResMEMORY; ResLIMIT if there are too many */
 extern Res QueuePut(Queue queue, uint64_t fine, const IndexEntryStruct *entry);
 
 /* QueueTake -- away with the first */

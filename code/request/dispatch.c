@@ -1,4 +1,4 @@
-/* dispatch.c -- what is read for whom, and who is called for an event
+/* dispatch.c -- which types are read for the requests, and which hooks are called for an event
  *
  * Before a block is loaded the pass asks for which types.  For each type of each process, and each kind of block, there
  * is a route: those who are called, in their order.  It is learned when the first such event comes after a request
@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "request/service.h"
+#include "request/requestservice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +19,25 @@
 
 /* ---- What is read ---- */
 
+static void routesFree(Routes routes)
+{
+  Index i, t;
+
+  for (i = 0; routes != NULL && i < ARRAY_LENGTH(routes->table); ++i) {
+    RouteTable table = routes->table[i];
+    for (t = 0; table != NULL && t < table->types; ++t)
+      free(table->own[t]);
+    free(table);
+  }
+  free(routes);
+}
+
+/* routesOf -- the routes of a process; empty ones if its registry has changed since.  NULL: no memory. */
 static Routes routesOf(PawService service, Process process)
 {
+  Registry registry = process->public.registry;
   Index number = process->public.number;
+  Routes fresh;
 
   if (number >= service->processes) {
     Count count = service->log->table.processes;
@@ -32,54 +48,23 @@ static Routes routesOf(PawService service, Process process)
     service->routes = more;
     service->processes = count;
   }
-  if (service->routes[number] == NULL)
-    service->routes[number] = calloc(1, sizeof **service->routes);
-  return service->routes[number];
-}
-
-static void routesTableFree(RouteTable table)
-{
-  Index i;
-
-  for (i = 0; table != NULL && i < table->types; ++i)
-    free(table->own[i]);
-  free(table);
-}
-
-static void routesFree(Routes routes)
-{
-  Index i;
-
-  for (i = 0; i < ARRAY_LENGTH(routes->table); ++i)
-    routesTableFree(routes->table[i]);
-  free(routes->chosen);
-  free(routes->wanted);
-}
-
-/* routesRenew -- the process has another registry: nothing is known of it */
-static Res routesRenew(PawService service, Routes routes, RegistryStruct *registry)
-{
-  Count types = registry->count + 1;
-  uint64_t *chosen = calloc(types, sizeof *chosen);
-  unsigned char *wanted = calloc(types, 1);
-
-  if (chosen == NULL || wanted == NULL) {
-    free(chosen);
-    free(wanted);
-    return ResMEMORY;
-  }
+  if (service->routes[number] != NULL && service->routes[number]->registry == registry)
+    return service->routes[number];
+  fresh = calloc(1, sizeof *fresh + registry->count * (sizeof fresh->chosen[0] + sizeof fresh->wanted[0]));
+  if (fresh == NULL)
+    return NULL;
+  fresh->registry = registry;
+  fresh->wanted = (unsigned char *)(fresh->chosen + registry->count);
   if (service->pass.reading != NULL)
     ReadingRoutesForget(service->pass.reading);
-  routesFree(routes);
-  *routes = (RoutesStruct){.registry = registry, .chosen = chosen, .wanted = wanted};
-  return ResOK;
+  routesFree(service->routes[number]);
+  return service->routes[number] = fresh;
 }
 
 /* routesAsk -- ask one request which types of a process it chooses */
 static void routesAsk(Routes routes, Process process, Filed filed)
 {
   LogRequest request = filed->request;
-  void *data = request->chooseData != NULL ? request->chooseData : request->data;
   uint64_t bit = filed->bit;
   Index i;
 
@@ -91,8 +76,7 @@ static void routesAsk(Routes routes, Process process, Filed filed)
   for (i = 0; i < routes->registry->count; ++i) {
     EventType type = &routes->registry->types[i];
     routes->chosen[i] &= ~bit;
-    if (ServiceKind(request->kinds, type->kind) &&
-        (request->choose == NULL || request->choose(data, &process->public, type))) {
+    if (LogRequestChooses(request, &process->public, type)) {
       routes->chosen[i] |= bit;
       routes->reads[type->kind] |= bit;
     }
@@ -100,17 +84,16 @@ static void routesAsk(Routes routes, Process process, Filed filed)
   routes->known |= bit;
 }
 
+/* routesKnow -- ask the requests of these slots, as far as they were not asked, which types they choose */
 static Routes routesKnow(PawService service, Process process, uint64_t bits)
 {
   Routes routes = routesOf(service, process);
 
-  if (routes == NULL || (routes->registry != process->public.registry &&
-                         routesRenew(service, routes, process->public.registry) != ResOK)) {
+  if (routes == NULL)
     service->res = ResMEMORY;
-    return NULL;
-  }
-  for (bits &= ~routes->known; bits != 0; bits &= bits - 1)
-    routesAsk(routes, process, service->slot[__builtin_ctzll(bits)]);
+  else
+    for (bits &= ~routes->known; bits != 0; bits &= bits - 1)
+      routesAsk(routes, process, service->slot[__builtin_ctzll(bits)]);
   return routes;
 }
 
@@ -123,7 +106,7 @@ void DispatchForget(PawService service, uint64_t bit)
       service->routes[i]->known &= ~bit;
 }
 
-/* routesMeet -- the slots that may want something of a block with events in [first, last], fine */
+/* routesMeet -- the slots whose requests may want an event of a block with events in [first, last], fine */
 static uint64_t routesMeet(PawService service, unsigned kind, uint64_t first, uint64_t last)
 {
   LogPositionStruct opened = {.fine = first};
@@ -140,7 +123,8 @@ static uint64_t routesMeet(PawService service, unsigned kind, uint64_t first, ui
   return bits;
 }
 
-/* routesWanted -- for the reading: the types of a block that anybody wants who is served or will join */
+/* routesWanted -- the reading's hook `wanted`: the types of a block that a request wants which is served or will
+ * join */
 static const unsigned char *routesWanted(void *data, Process process, unsigned kind, uint64_t first, uint64_t last)
 {
   PawService service = data;
@@ -159,7 +143,7 @@ static const unsigned char *routesWanted(void *data, Process process, unsigned k
   return routes->wanted;
 }
 
-/* routesGap -- the reading's other hook: events are lost */
+/* routesGap -- the reading's hook for gaps */
 static void routesGap(void *data, LogGap gap)
 {
   PawService service = data;
@@ -179,43 +163,34 @@ static void routesGap(void *data, LogGap gap)
   }
 }
 
-/* ---- Who is called for events of a type ---- */
+/* ---- Hooks for events of a type ---- */
 
-/* dispatchPut -- one more entry of the route that is made */
-static Bool dispatchPut(PawService service, const RouteEntryStruct *entry)
-{
-  if (!Grow(&service->entry, &service->entryCapacity, service->entries, sizeof *service->entry))
-    return FALSE;
-  service->entry[service->entries++] = *entry;
-  return TRUE;
-}
-
-/* dispatchHook -- a hook goes behind all, from `first` on, that are not to be called later */
-static Bool dispatchHook(PawService service, Index first, const RouteEntryStruct *entry)
+/* dispatchPut -- add an entry to the route: after all entries from `first` on that must not be called later */
+static Bool dispatchPut(PawService service, Index first, const RouteEntryStruct *entry)
 {
   Index i;
 
-  if (!dispatchPut(service, entry))
+  if (!Grow(&service->entry, &service->entryCapacity, service->entries, sizeof *service->entry))
     return FALSE;
-  for (i = service->entries - 1; i > first && entry->priority < service->entry[i - 1].priority; --i)
+  for (i = service->entries++; i > first && entry->priority < service->entry[i - 1].priority; --i)
     service->entry[i] = service->entry[i - 1];
   service->entry[i] = *entry;
   return TRUE;
 }
 
-/* dispatchHooks -- all hooks that a request has for events of a code */
+/* dispatchHooks -- add all hooks of a request for events of a code */
 static Bool dispatchHooks(PawService service, Index first, Filed filed, uint16_t code)
 {
   LogRequest request = filed->request;
   RouteEntryStruct entry = {.call = request->event, .filed = filed};
   Index i;
 
-  if (request->event != NULL && !dispatchHook(service, first, &entry))
+  if (request->event != NULL && !dispatchPut(service, first, &entry))
     return FALSE;
   for (i = 0; i < request->hookCount; ++i) {
     entry.call = request->hooks[i].call;
     entry.priority = request->hooks[i].priority;
-    if ((request->hooks[i].code == 0 || request->hooks[i].code == code) && !dispatchHook(service, first, &entry))
+    if ((request->hooks[i].code == 0 || request->hooks[i].code == code) && !dispatchPut(service, first, &entry))
       return FALSE;
   }
   return TRUE;
@@ -230,8 +205,8 @@ static Bool dispatchTakes(Routes routes, Filed filed, Index type, unsigned kind)
          ServiceKind(filed->request->kinds, kind);
 }
 
-/* dispatchList -- list who is called, and before them who is asked or counts; *carefulReturn is whether something is to
- * be looked at in between */
+/* dispatchList -- list the hooks to call, and before them the requests that filter or count; *carefulReturn: must
+ * something be tested between two hooks? */
 static Bool dispatchList(PawService service, Routes routes, Index type, unsigned kind, Count *takersReturn,
                          Bool *carefulReturn)
 {
@@ -245,7 +220,7 @@ static Bool dispatchList(PawService service, Routes routes, Index type, unsigned
     if (!dispatchTakes(routes, entry.filed, type, kind))
       continue;
     *carefulReturn |= accepts;
-    if ((accepts || entry.filed->left != UINT64_MAX) && !dispatchPut(service, &entry))
+    if ((accepts || entry.filed->left != UINT64_MAX) && !dispatchPut(service, service->entries, &entry))
       return FALSE;
   }
   *takersReturn = service->entries;
@@ -262,7 +237,8 @@ static Bool dispatchList(PawService service, Routes routes, Index type, unsigned
 
 /* ---- Calling them ---- */
 
-/* dispatchCareful -- the hook of a careful route: who withdraws is called no more, nor who stops, nor who refuses it */
+/* dispatchCareful -- the one hook of a careful route: it calls the hooks, except those of requests that have been
+ * withdrawn, have stopped, or do not accept the event */
 static Bool dispatchCareful(LogRequest request, LogEvent event)
 {
   Careful careful = (Careful)request;
@@ -285,7 +261,7 @@ static Bool dispatchCareful(LogRequest request, LogEvent event)
   return ends;
 }
 
-/* dispatchRest -- a hook for the event has changed what is filed: call those after it that are still served */
+/* dispatchRest -- a hook has filed or withdrawn a request: call the hooks after it whose requests are still served */
 static void dispatchRest(void *data, const ReadingHandStruct *more, LogEvent event)
 {
   PawService service = data;
@@ -306,7 +282,7 @@ static Bool dispatchNobody(LogRequest request, LogEvent event)
   return FALSE;
 }
 
-/* dispatchCount -- the hook of one who counts */
+/* dispatchCount -- the hook of a request that counts its events */
 static Bool dispatchCount(LogRequest request, LogEvent event)
 {
   Filed filed = request->data;
@@ -315,7 +291,7 @@ static Bool dispatchCount(LogRequest request, LogEvent event)
   return --filed->left == 0;
 }
 
-/* dispatchPlain -- the route is the hooks themselves */
+/* dispatchPlain -- the route calls the hooks directly */
 static void *dispatchPlain(PawService service, ReadingRouteStruct *route)
 {
   ReadingHand hand = malloc((service->entries + 1) * sizeof *hand);
@@ -334,7 +310,7 @@ static void *dispatchPlain(PawService service, ReadingRouteStruct *route)
   return hand;
 }
 
-/* dispatchGuarded -- the route is to dispatchCareful */
+/* dispatchGuarded -- the route calls dispatchCareful */
 static void *dispatchGuarded(PawService service, ReadingRouteStruct *route, Count takers)
 {
   Careful careful = malloc(sizeof *careful + service->entries * sizeof careful->entry[0]);
@@ -350,8 +326,8 @@ static void *dispatchGuarded(PawService service, ReadingRouteStruct *route, Coun
   return careful;
 }
 
-/* dispatchLearn -- the hook of a route of which nothing is known yet: make the route, and call its first hook.  The
- * pass looks at the route again behind each call. */
+/* dispatchLearn -- the hook of a route that is not made yet: make it, and call its first hook.  The pass reads the
+ * route again after each call. */
 static Bool dispatchLearn(LogRequest request, LogEvent event)
 {
   PawService service = request->data;
@@ -374,17 +350,6 @@ static Bool dispatchLearn(LogRequest request, LogEvent event)
   return table->route[type].hand.call(table->route[type].hand.request, event);
 }
 
-static RouteTable dispatchTableMake(Count types)
-{
-  RouteTable table = calloc(1, sizeof *table + types * (sizeof table->route[0] + sizeof table->own[0]));
-
-  if (table != NULL) {
-    table->types = types;
-    table->own = (void **)(table->route + types);
-  }
-  return table;
-}
-
 static const ReadingRouteStruct *routesTable(void *data, Process process, unsigned kind)
 {
   PawService service = data;
@@ -400,15 +365,21 @@ static const ReadingRouteStruct *routesTable(void *data, Process process, unsign
   if (routes == NULL)
     return NULL;
   place = &routes->table[kind < EventKindMAX ? kind : EventKindMAX];
-  if (*place == NULL)
-    *place = dispatchTableMake(routes->registry->count);
   table = *place;
-  if (table != NULL && table->generation != service->generation) {
+  if (table == NULL) {
+    Count types = routes->registry->count;
+    table = *place = calloc(1, sizeof *table + types * (sizeof table->route[0] + sizeof table->own[0]));
+    if (table == NULL)
+      return NULL;
+    table->types = types;
+    table->own = (void **)(table->route + types);
+  }
+  if (table->generation != service->generation) {
     table->generation = service->generation;
     for (i = 0; i < table->types; ++i)
       table->route[i] = (ReadingRouteStruct){{dispatchLearn, &service->learner}, NULL, &routes->registry->types[i]};
   }
-  return table != NULL ? table->route : NULL;
+  return table->route;
 }
 
 void DispatchInit(PawService service)
@@ -424,10 +395,7 @@ void DispatchFinish(PawService service)
   Index i;
 
   for (i = 0; i < service->processes; ++i)
-    if (service->routes[i] != NULL) {
-      routesFree(service->routes[i]);
-      free(service->routes[i]);
-    }
+    routesFree(service->routes[i]);
   free(service->routes);
   free(service->entry);
 }

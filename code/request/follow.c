@@ -14,19 +14,19 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "recover/orphan.h"
+#include "recover/orphanreader.h"
 #include "request/reading.h"
 
 enum {
   followDELAY = 250,     /* ms that an event waits for those of other streams */
-  followQUIET = 1000,    /* ms without anything new after which a log whose processes have ended is over */
-  followLOOK = 200,      /* ms between two looks for who still runs */
+  followQUIET = 1000,    /* ms without new blocks after which a log whose processes have all ended is over */
+  followLOOK = 200,      /* ms between two checks which processes still run */
   followNAP = 20,        /* ms between two looks at the file, */
   followGRAIN = 5,       /* ms that count as one moment */
   followMOMENTS = 64     /* more than fit into followDELAY */
 };
 
-/* When something came, and how far it reached. */
+/* When new blocks came, and up to which time they reached. */
 typedef struct followMomentStruct {
   uint64_t when; /* ms */
   uint64_t fine; /* of the latest event so far */
@@ -38,15 +38,15 @@ struct FollowStruct {
   ScanStruct scan;
   ScanPlaceStruct place;
   PartialsStruct partials;
-  Bool indexed;          /* the index is complete: what comes goes into the queue */
+  Bool indexed;          /* the index is complete: new blocks go into the queue */
   Bool ready;            /* the next pass follows, */
   Reading reading;       /* and is this one; NULL before and behind it */
   Bool waiting;          /* what had come has been delivered */
-  Bool last;             /* nobody writes any more: the rest of the file is taken, */
-  Bool over;             /* and all has been taken, or nobody waits for more */
+  Bool last;             /* no process writes any more: the rest of the file is being read, */
+  Bool over;             /* and all of it was read, or idle ended it */
   uint64_t furthest;     /* fine: of the latest event that came */
   uint64_t grown;        /* ms when the log last grew */
-  uint64_t looked;       /* ms when it was last found that somebody runs */
+  uint64_t looked;       /* ms when a process was last found to run */
   Index told;            /* regions that were told */
   Bool gone;             /* the file was cut short, or another has its name */
   Count first, moments;  /* a ring */
@@ -68,7 +68,7 @@ static void followNap(void)
   (void)nanosleep(&nap, NULL);
 }
 
-/* followBlock -- a block was found: into the index or, later, the queue, unless it is a copy too many */
+/* followBlock -- put a block that was found into the index or, later, the queue, unless it is a superfluous copy */
 static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen)
 {
   Follow follow = data;
@@ -84,7 +84,7 @@ static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry,
     return IndexAdd(&follow->log->index, entry);
   }
   if (!seen)
-    GapsBehind(&follow->log->reporter, &follow->log->regions, stream, entry->sequence);
+    MissingBehind(&follow->log->reporter, &follow->log->regions, stream, entry->sequence);
   res = TableRefer(&follow->log->table);
   if (res != ResOK)
     return res;
@@ -94,11 +94,11 @@ static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry,
   return wanted ? QueuePut(&follow->reading->queue, clock->fitted ? ClockFine(clock, entry->first) : 0, entry) : ResOK;
 }
 
-/* followGone -- tell that the file is not what it was */
+/* followGone -- report that the file was truncated or replaced */
 static void followGone(Follow follow, uint64_t offset, const char *what)
 {
   follow->gone = TRUE;
-  ReporterGap(&follow->log->reporter, IndexPlace(0, offset), what, 0, LogLostATLEAST);
+  ReporterGap(&follow->log->reporter, IndexPlace(0, offset), 0, LogLostATLEAST, "%s", what);
 }
 
 /* followSize -- how long is the file now? */
@@ -122,7 +122,7 @@ static Res followSize(Follow follow)
   return ResOK;
 }
 
-/* followScan -- take what the file has now, as far as there is room; *moreReturn is whether anything came */
+/* followScan -- scan what was appended, as far as there is room; *moreReturn: was anything? */
 static Res followScan(Follow follow, Bool *moreReturn)
 {
   uint64_t had = follow->scan.blocks + follow->scan.headers;
@@ -133,22 +133,22 @@ static Res followScan(Follow follow, Bool *moreReturn)
   if (res == ResOK)
     res = ScanOn(&follow->scan, follow->log->file[0], 0, &follow->place, room);
   if (follow->indexed) {
-    /* Those of this round may yet explain gaps. */
-    GapsRegions(&follow->log->reporter, &follow->log->regions, follow->told, regions);
+    /* Blocks of this round may still explain gaps. */
+    DamagedRangesTell(&follow->log->regions, &follow->log->reporter, follow->told, regions);
     follow->told = regions;
   }
   *moreReturn = follow->scan.blocks + follow->scan.headers != had;
   return res;
 }
 
-/* followEnded -- has everybody ended, and does nothing come any more? */
+/* followEnded -- have all processes ended, and is nothing appended any more? */
 static Bool followEnded(Follow follow)
 {
   uint64_t now = followNow();
 
   if (follow->looked != 0 && now < follow->looked + followLOOK)
     return FALSE;
-  if (OrphanAlive(&follow->log->table, follow->log->file[0])) {
+  if (OrphanReaderAlive(&follow->log->table, follow->log->file[0])) {
     follow->looked = now;
     return FALSE;
   }
@@ -157,7 +157,7 @@ static Bool followEnded(Follow follow)
 
 /* ---- The window of the merge ---- */
 
-/* followNote -- note how far it reached then */
+/* followNote -- note the time, and up to which time of events the blocks have come */
 static void followNote(Follow follow, uint64_t now)
 {
   followMomentStruct *last = &follow->moment[(follow->first + follow->moments - 1) % followMOMENTS];
@@ -169,7 +169,7 @@ static void followNote(Follow follow, uint64_t now)
   follow->moment[(follow->first + follow->moments++) % followMOMENTS] = (followMomentStruct){now, follow->furthest};
 }
 
-/* followRelease -- let go what has waited long enough */
+/* followRelease -- let events go that have waited long enough */
 static void followRelease(Follow follow)
 {
   uint64_t now = followNow();
@@ -185,7 +185,7 @@ static void followRelease(Follow follow)
 
 /* ---- Opening ---- */
 
-/* followLock -- tell the writer that somebody follows; it may look whether somebody does at this moment */
+/* followLock -- tell the writer that a reader follows.  It fails while the writer looks for the lock: try again. */
 static void followLock(int fd)
 {
   unsigned tries;
@@ -194,7 +194,7 @@ static void followLock(int fd)
     followNap();
 }
 
-/* followBegin -- scan until there are events and those of the same time, or nobody writes */
+/* followBegin -- scan until there are events, and the blocks of the same time; or until no process writes */
 static Res followBegin(Follow follow, char *error, Size size)
 {
   Scan scan = &follow->scan;
@@ -259,11 +259,11 @@ static Res followOpen(Log log, const LogIdleStruct *idle, char *error, Size size
   }
   if (res != ResOK)
     return res;
-  /* What comes late must not be before the beginning of its clock. */
+  /* A late event must not come before the beginning of its clock. */
   for (i = 0; i < log->table.clocks; ++i)
-    if (log->table.clock[i]->synced)
-      ClockSee(log->table.clock[i], log->table.clock[i]->early.ticks, log->table.clock[i]->early.ticks);
-  follow->scan.total = 0; /* what comes from here on is nothing that is waited for */
+    if (log->table.clock[i]->sync.known)
+      ClockSee(log->table.clock[i], log->table.clock[i]->sync.early.ticks, log->table.clock[i]->sync.early.ticks);
+  follow->scan.total = 0; /* later blocks are not waited for */
   LogScanned(log, &follow->scan);
   res = LogSpan(log);
   follow->ready = TRUE;
@@ -297,7 +297,6 @@ void FollowDestroy(Follow follow)
   PartialsFree(&follow->partials);
   if (follow->scan.known != NULL)
     IndexFileClose(follow->scan.known);
-  free(follow->scan.text);
   free(follow);
 }
 
@@ -309,6 +308,7 @@ void FollowBegin(Follow follow, Reading reading)
 
   if (!follow->ready || follow->indexed)
     return;
+  AVER(LogCheck(log) && reading->log == log && reading->queue.count == 0);
   follow->reading = reading;
   follow->indexed = TRUE;
   follow->told = log->regions.count;
@@ -318,7 +318,8 @@ void FollowBegin(Follow follow, Reading reading)
   followNote(follow, follow->grown);
 }
 
-/* followLast -- nobody writes any more: what is half stays half, and what the dead have left is taken */
+/* followLast -- no process writes any more: a block that is cut off stays so; read what dead processes left in
+ * memory */
 static Res followLast(Follow follow)
 {
   Log log = follow->log;
@@ -334,8 +335,8 @@ static Res followLast(Follow follow)
   if (!follow->gone)
     res = LogLeftover(log, &follow->scan);
   if (res == ResOK)
-    log->reporter.accounted = GapsEnds(&log->reporter, &log->regions, &log->table);
-  GapsRegions(&log->reporter, &log->regions, follow->told, log->regions.count);
+    log->reporter.accounted = MissingEnds(&log->reporter, &log->regions, &log->table);
+  DamagedRangesTell(&log->regions, &log->reporter, follow->told, log->regions.count);
   follow->reading->until = UINT64_MAX;
   follow->over = TRUE;
   return res;
@@ -346,6 +347,7 @@ Res FollowRound(Follow follow)
   Bool more;
   Res res;
 
+  AVER(follow->indexed && QueueCheck(&follow->reading->queue) && PartialsCheck(&follow->partials));
   if (follow->over)
     return ResEND;
   if (follow->last)
@@ -366,7 +368,7 @@ Res FollowRound(Follow follow)
   if (follow->last) {
     follow->place.searched = 0;
     if (res == ResOK)
-      res = followSize(follow); /* who has ended since we looked at the file has closed the log before */
+      res = followSize(follow); /* a process that ended since we looked at the file closed the log before it ended */
   }
   return res;
 }

@@ -3,7 +3,7 @@
  * What stands in the log is read as ever; then its end is looked at again and again, and what comes is merged into the
  * same pass: an event is delivered a quarter of a second after its block came, or sooner if later events have waited
  * that long; so streams have time to catch up with each other.  What comes later still is delivered at once, behind
- * later events, and counted.  A lock (flock, shared) on the log tells its writer that somebody follows, so that blocks
+ * later events, and counted.  A lock (flock, shared) on the log tells its writer that a reader follows, so that blocks
  * which fill slowly come in part, as snapshots; each event of these is delivered once.
  *
  * Design: design/log.md .follow      Tests: test/request/followtest.c, test/request/follow.t

@@ -6,9 +6,12 @@
  *
  * A pass can be left at any position, and gone on with; several may be under way.
  *
- * Always true between runs: no event before `position` is left undelivered, and none at or behind it was delivered.
+ * Always true between runs: no event before `position` is left undelivered, and none at or behind it was delivered;
+ * (ReadingCheck) each open block has a next event, whose time stands in the heap, and none comes before its parent
+ * there.
  *
- * Design: design/log.md, design/requests.md .pass.on .route      Tests: test/log/logtest.c, test/request/followtest.c, test/request/requesttest.c
+ * Design: design/log.md, design/requests.md .pass.on .route      Tests: test/log/logtest.c, test/request/followtest.c,
+ * test/request/requesttest.c
  */
 #ifndef REQUEST_READING_H
 #define REQUEST_READING_H
@@ -20,30 +23,30 @@
 #include "request/request.h"
 #include "request/traceset.h"
 
-/* Somebody who is called for an event; TRUE, or `stop` of the request, ends the run behind it. */
+/* A hook and its request.  If the hook returns TRUE, or the request has `stop`, the run ends behind the event. */
 typedef struct ReadingHandStruct {
   PawEventHook call;
   LogRequest request;
 } ReadingHandStruct, *ReadingHand;
 
-/* Who is called for events of a type.  May be changed by the first who is called. */
+/* The hooks for events of a type.  The first may change the route while it is called. */
 typedef struct ReadingRouteStruct {
   ReadingHandStruct hand;        /* first this one, */
-  const ReadingHandStruct *more; /* then these, up to one without `call`; NULL: nobody else */
+  const ReadingHandStruct *more; /* then these, up to one without `call`; NULL: no others */
   EventType type;
 } ReadingRouteStruct, *ReadingRoute;
 
-/* Whom a pass works for. */
+/* The client of a pass: what it wants, and the hooks for it. */
 typedef struct ReadingClientStruct {
   void *data;
   /* wanted -- which types are wanted of a block of `kind` whose events lie from `first` to `last`, fine (`last`
    * UINT64_MAX: unknown): by place in the process's registry, good until the next call; NULL: none, the block is
    * skipped unread.  May itself be NULL: everything. */
   const unsigned char *(*wanted)(void *data, Process process, unsigned kind, uint64_t first, uint64_t last);
-  /* routes -- who is called for events out of blocks of `kind`, by place in the process's registry.  Good until the run
+  /* routes -- the hooks for events out of blocks of `kind`, by place in the process's registry.  Good until the run
    * ends, or ReadingRoutesForget; NULL: no memory. */
   const ReadingRouteStruct *(*routes)(void *data, Process process, unsigned kind);
-  /* halted -- somebody who was called for an event has set `halt`: call those who are left, as far as they are */
+  /* halted -- a hook for an event has set `halt`: call the hooks behind it whose requests are still served */
   void (*halted)(void *data, const ReadingHandStruct *more, LogEvent event);
   void (*gap)(void *data, LogGap gap); /* events are missing here; or NULL */
   Bool quiet;                          /* the log's hooks are told nothing */
@@ -57,21 +60,17 @@ typedef struct ReadingOpenStruct {
 
 /* A block that did not load, kept until it is known whether a copy of it does. */
 typedef struct ReadingFailureStruct {
-  uint64_t place;
-  uint64_t first, sequence;
+  IndexEntryStruct entry;
   const char *what; /* NULL: nothing is pending */
-  uint32_t count;
+  uint32_t lost;    /* events */
 } ReadingFailureStruct, *ReadingFailure;
 
 /* What a pass knows of a stream. */
 typedef struct ReadingStreamStruct {
   Bool met;            /* a block of it, */
   uint64_t sequence;   /* and the highest number */
-  Bool read;           /* the next five hold: the block that was had last, */
-  uint64_t readFirst, readSequence;
-  Index readFile;      /* where it was, */
-  uint32_t readCount;  /* how many events of it, */
-  Bool readSealed;     /* and that its writer had sealed it */
+  Bool read;           /* some block was loaded, */
+  IndexEntryStruct had; /* this one last */
   ReadingFailureStruct failure;
 } ReadingStreamStruct, *ReadingStream;
 
@@ -98,24 +97,23 @@ typedef struct ReadingStruct {
   uint64_t dropped;    /* events that were cut away from the log while it was read */
   uint64_t left;       /* events that the run may still deliver */
   uint64_t stamp;      /* of routes that are good */
-  Bool halt;           /* set by whoever is called in a run: it ends behind this event or gap; not looked at
+  Bool halt;           /* set by a hook in a run: the run ends behind this event or gap; not looked at
                           otherwise */
-  Bool ended;          /* the run, by somebody who was called */
+  Bool ended;          /* a hook has ended the run */
   Count failures;      /* that are pending in `stream` */
-  uint64_t passed;     /* blocks that the pass has come to, */
-  uint64_t blocks;     /* that were loaded, */
-  uint64_t decoded;    /* and the events that they listed */
+  uint64_t passed;     /* blocks that the pass has come to */
   Reporter reporter;
 } ReadingStruct, *Reading;
 
 /* ReadingCreate -- a pass that begins at `position`; ResMEMORY, ResIO.  Of a log that is followed there is one.
  * Cost: what stands open at that position is loaded by the first run.
- * ReadingDestroy -- what no copy could make good is told then */
+ * ReadingDestroy -- blocks that failed, and of which no copy was sound, are reported then */
 extern Res ReadingCreate(Reading *readingReturn, Log log, const ReadingClientStruct *client,
                          const LogPositionStruct *position);
 extern void ReadingDestroy(Reading reading);
+extern Bool ReadingCheck(Reading reading);
 
-/* ReadingRun -- hand out what comes before `end`, at most `count` events, until somebody who is called returns TRUE or
+/* ReadingRun -- hand out what comes before `end`, at most `count` events, until a hook returns TRUE or
  * sets his request's `stop`.  Waits for more where the log is followed.
  *
  * What is left of `count` is reading->left.  reading->position is then `end`, or behind the last event if it did not
@@ -137,6 +135,34 @@ static inline void ReadingRoutesForget(Reading reading)
   ++reading->stamp;
 }
 
+/* ReadingTie -- of two blocks whose next events have the same time, does `a` come first? */
+extern Bool ReadingTie(Loaded a, Loaded b);
+
+/* ReadingBefore -- the one order of all events */
+static inline Bool ReadingBefore(const ReadingOpenStruct *a, const ReadingOpenStruct *b)
+{
+  return LIKELY(a->fine != b->fine) ? a->fine < b->fine : ReadingTie(a->loaded, b->loaded);
+}
+
+/* ReadingPosition -- the position before the next event of an open block */
+static inline LogPositionStruct ReadingPosition(Loaded loaded)
+{
+  const LoadedItemStruct *item = &loaded->item[loaded->next];
+
+  return (LogPositionStruct){item->fine, loaded->stream->process->public.number, loaded->stream->id, loaded->sequence,
+                             loaded->original == NULL ? item->at : loaded->original[loaded->next]};
+}
+
+/* The open blocks (readingopen.c).
+ *
+ * ReadingBlockOpen   load the block of an entry, unless it is a copy of one that was delivered; ResMEMORY, ResIO
+ * ReadingBlockGive   a block is not needed any more
+ * ReadingBlocksSift  close the blocks that have nothing at reading->from or behind it; leave out what the others have
+ *                    before */
+extern Res ReadingBlockOpen(Reading reading, const IndexEntryStruct *entry);
+extern void ReadingBlockGive(Reading reading, Loaded loaded);
+extern Res ReadingBlocksSift(Reading reading);
+
 /* For readingtell.c: what the pass knows of a stream; NULL: no memory. */
 extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
 
@@ -144,7 +170,7 @@ extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
  *
  * ReadingFailureSet     a block did not load: keep that until it is known whether a copy of it does
  * ReadingFailureForget  it does not matter any more
- * ReadingFailureTell    no sound copy came; `had` of its events were had from a worse one
+ * ReadingFailureTell    no sound copy came; `had` of its events were delivered from a worse one
  * ReadingTellFailures   so it is with all blocks that the run came to
  * ReadingOmit           events cannot be had: no header block has their code, or (`code` 0) the process's registry
  * ReadingContrary       a sealed block contradicts one in the file `other`
@@ -153,7 +179,7 @@ extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
  * ReadingTellScanned    once: what scanning found to be missing
  * ReadingTellEnd        at the pass's end: what no copy could make good */
 extern void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
-                              uint32_t count);
+                              uint32_t lost);
 extern void ReadingFailureForget(Reading reading, ReadingStream its);
 extern void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had);
 extern void ReadingTellFailures(Reading reading);

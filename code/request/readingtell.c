@@ -4,75 +4,54 @@
  */
 #include "request/reading.h"
 
-#include <stdio.h>
+#include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/aver.h"
 #include "base/text.h"
 
-/* ---- Which blocks' damage has been told ---- */
-
-enum { toldCapacityMIN = 64 };
-
-/* toldSlot -- where `key`, which is not 0, is or would be */
-static uint64_t *toldSlot(uint64_t *slot, Count capacity, uint64_t key)
+ReadingStream ReadingStreamOf(Reading reading, Stream stream)
 {
-  Index i = (Index)(key * 0x9e3779b97f4a7c15u >> 20) & (capacity - 1);
+  Count streams = reading->log->table.streams;
+  ReadingStream more;
 
-  while (slot[i] != 0 && slot[i] != key)
-    i = (i + 1) & (capacity - 1);
-  return &slot[i];
+  if (LIKELY(stream->number < reading->streams))
+    return &reading->stream[stream->number];
+  more = realloc(reading->stream, streams * sizeof *more);
+  if (more == NULL)
+    return NULL;
+  memset(more + reading->streams, 0, (streams - reading->streams) * sizeof *more);
+  reading->stream = more;
+  reading->streams = streams;
+  return &more[stream->number];
 }
 
-static Bool toldGrow(Told told)
-{
-  Count capacity = told->capacity == 0 ? toldCapacityMIN : told->capacity * 2;
-  uint64_t *slot = calloc(capacity, sizeof *slot);
-  Index i;
-
-  if (slot == NULL)
-    return FALSE;
-  for (i = 0; i < told->capacity; ++i)
-    if (told->slot[i] != 0)
-      *toldSlot(slot, capacity, told->slot[i]) = told->slot[i];
-  free(told->slot);
-  told->slot = slot;
-  told->capacity = capacity;
-  return TRUE;
-}
-
-/* toldAdd -- FALSE: it was there.  Where memory is short everything is new. */
-static Bool toldAdd(Told told, uint64_t place)
-{
-  uint64_t *slot, key = place + 1;
-
-  if (told->count >= told->capacity * 2 / 3 && !toldGrow(told))
-    return TRUE;
-  slot = toldSlot(told->slot, told->capacity, key);
-  if (*slot == key)
-    return FALSE;
-  *slot = key;
-  ++told->count;
-  return TRUE;
-}
-
-/* ---- Gaps ---- */
-
-/* In the highest bits of a place, of which a file's number leaves four. */
+/* In the highest bits of a place, where a file's number leaves four. */
 enum { readingToldUNKNOWN = 1, readingToldORPHAN, readingToldCONTRARY };
 
-/* readingNew -- has nobody told this of the block at `place` yet? */
-static Bool readingNew(Reading reading, uint64_t place, uint64_t what)
+static int readingToldCompare(const void *a, const void *b)
 {
-  return reading->reporter->telling && toldAdd(&reading->log->told, place | what << 60);
+  return (Word)a < (Word)b ? -1 : (Word)a > (Word)b;
 }
 
-/* readingGap -- whom the pass works for is told, each time */
+/* readingNew -- is this the first report about the block at `place`, in all passes?  Without memory every one is. */
+static Bool readingNew(Reading reading, uint64_t place, uint64_t what)
+{
+  const void *key = (const void *)(place | what << 60);
+  void **told = &reading->log->told;
+
+  if (!reading->reporter->telling || tfind(key, told, readingToldCompare) != NULL)
+    return FALSE;
+  (void)tsearch(key, told, readingToldCompare);
+  return TRUE;
+}
+
+/* readingGap -- report to the client of the pass, each time */
 static void readingGap(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact)
 {
-  LogGapStruct gap = {.path = reading->log->path[IndexPlaceFile(place)], .offset = IndexPlaceOffset(place),
-                      .what = what, .lost = lost};
+  LogGapStruct gap = ReporterGapOf(reading->reporter, place, what, lost, exact);
 
-  gap.exact = exact;
   if (reading->client.gap != NULL)
     reading->client.gap(reading->client.data, &gap);
 }
@@ -81,7 +60,7 @@ void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t los
 {
   readingGap(reading, place, what, lost, exact);
   if (readingNew(reading, place, 0))
-    ReporterGap(reading->reporter, place, what, lost, exact);
+    ReporterGap(reading->reporter, place, lost, exact, "%s", what);
 }
 
 void ReadingFailureForget(Reading reading, ReadingStream its)
@@ -95,7 +74,7 @@ void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had)
   ReadingFailure failure = &its->failure;
 
   if (failure->what != NULL) {
-    ReadingTell(reading, failure->place, failure->what, failure->count > had ? failure->count - had : 0,
+    ReadingTell(reading, failure->entry.place, failure->what, failure->lost > had ? failure->lost - had : 0,
                 LogLostEXACTLY);
     ReadingFailureForget(reading, its);
   }
@@ -110,18 +89,13 @@ void ReadingTellFailures(Reading reading)
 }
 
 void ReadingFailureSet(Reading reading, ReadingStream its, const IndexEntryStruct *entry, const char *what,
-                       uint32_t count)
+                       uint32_t lost)
 {
-  ReadingFailure failure = &its->failure;
-
-  if (failure->what != NULL && failure->count >= count)
-    return; /* of copies that all fail, the first and longest is told */
-  reading->failures += failure->what == NULL;
-  failure->place = entry->place;
-  failure->first = entry->first;
-  failure->sequence = entry->sequence;
-  failure->what = what;
-  failure->count = count;
+  AVER(what != NULL);
+  if (its->failure.what != NULL && its->failure.lost >= lost)
+    return; /* of copies that all fail, the first and longest is reported */
+  reading->failures += its->failure.what == NULL;
+  its->failure = (ReadingFailureStruct){*entry, what, lost};
 }
 
 void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct *entry, uint64_t events, uint16_t code)
@@ -138,7 +112,7 @@ void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntryStruct
   omitted->events += events;
 }
 
-/* readingContraryOf -- what is remembered of such blocks in two files; NULL: no memory */
+/* readingContraryOf -- the record of contradicting blocks of two files; NULL: no memory */
 static ProcessContrary readingContraryOf(Process process, Index other, uint64_t place)
 {
   ProcessContrary contrary = process->contrary;
@@ -162,25 +136,24 @@ void ReadingContrary(Reading reading, Process process, Index other, const IndexE
     return;
   contrary = readingContraryOf(process, other, entry->place);
   if (contrary == NULL) {
-    ReporterGap(reading->reporter, entry->place, what, entry->count, LogLostABOUT);
+    ReporterGap(reading->reporter, entry->place, entry->count, LogLostABOUT, "%s", what);
     return;
   }
   ++contrary->blocks;
   contrary->events += entry->count;
 }
 
-/* readingContraryTell -- tell of a process's blocks that contradict others: a line for each pair of files */
+/* readingContraryTell -- report a process's blocks that contradict each other: a line for each pair of files */
 static void readingContraryTell(Reading reading, Process process)
 {
   ProcessContrary contrary;
 
   while ((contrary = process->contrary) != NULL) {
-    char what[1024]; /* a path that is longer is cut */
     process->contrary = contrary->next;
-    (void)snprintf(what, sizeof what, "from here on: %llu block%s of process %u with other events than in %s",
-                   (unsigned long long)contrary->blocks, TextPlural(contrary->blocks), ProcessNumber(process),
-                   reading->log->path[contrary->other]);
-    ReporterGap(reading->reporter, contrary->place, what, contrary->events, LogLostABOUT);
+    ReporterGap(reading->reporter, contrary->place, contrary->events, LogLostABOUT,
+                "from here on: %llu block%s of process %u with other events than in %s",
+                (unsigned long long)contrary->blocks, TextPlural(contrary->blocks), ProcessNumber(process),
+                reading->log->path[contrary->other]);
     free(contrary);
   }
 }
@@ -189,37 +162,32 @@ void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entr
 {
   ReadingStream its = ReadingStreamOf(reading, stream);
   Bool behind = its->met && entry->sequence > its->sequence + 1, exact;
+  BlockRun next = behind && reading->client.gap != NULL ? BlockRunsBegins(&stream->runs, entry->sequence) : NULL;
   uint64_t lost;
 
   if (!its->met || entry->sequence > its->sequence)
     its->sequence = entry->sequence;
   its->met = TRUE;
-  if (behind && reading->client.gap != NULL &&
-      TallyBehind(&lost, &exact, &stream->tally, entry->sequence, stream->unsent))
+  if (next != NULL && next > stream->runs.run && BlockRunsMissing(&lost, &exact, &stream->runs, next, stream->unsent))
     readingGap(reading, entry->place, "blocks before this one are missing", lost,
                exact ? LogLostEXACTLY : LogLostATLEAST);
 }
 
-/* readingOmittedTell -- tell what of a process was left out */
+/* readingOmittedTell -- report the events of a process that could not be read */
 static void readingOmittedTell(Reading reading, Process process)
 {
-  char what[120];
-
-  if (process->orphans.events > 0) {
-    (void)snprintf(what, sizeof what, process->headed ? "from here on: no header block has the registry of process %u"
-                                                      : "from here on: no header block of process %u was found",
-                   ProcessNumber(process));
-    ReporterGap(reading->reporter, process->orphans.place, what, process->orphans.events, LogLostEXACTLY);
-  }
-  if (process->unknown.events > 0) {
-    (void)snprintf(what, sizeof what, "from here on: no header block of process %u has event code 0x%04x%s",
-                   ProcessNumber(process), process->unknown.code, process->unknown.events > 1 ? " or such" : "");
-    ReporterGap(reading->reporter, process->unknown.place, what, process->unknown.events, LogLostEXACTLY);
-  }
+  if (process->orphans.events > 0)
+    ReporterGap(reading->reporter, process->orphans.place, process->orphans.events, LogLostEXACTLY,
+                process->headed ? "from here on: no header block has the registry of process %u"
+                                : "from here on: no header block of process %u was found", ProcessNumber(process));
+  if (process->unknown.events > 0)
+    ReporterGap(reading->reporter, process->unknown.place, process->unknown.events, LogLostEXACTLY,
+                "from here on: no header block of process %u has event code 0x%04x%s", ProcessNumber(process),
+                process->unknown.code, process->unknown.events > 1 ? " or such" : "");
   process->orphans.events = process->unknown.events = 0;
 }
 
-/* readingDropped -- tell of what was cut away from the logs on purpose */
+/* readingDropped -- report what was dropped from the logs on purpose */
 static void readingDropped(Reading reading)
 {
   Log log = reading->log;
@@ -227,7 +195,7 @@ static void readingDropped(Reading reading)
   Process process;
   uint64_t time, since;
 
-  if (!GapsDropped(&dropped, &process, &log->table))
+  if (!MissingDropped(&dropped, &process, &log->table))
     return;
   time = log->origin + (ClockFine(ClockResolve(process->clock), dropped.ticks) >> ClockFineSHIFT);
   since = time > log->summary.first ? time - log->summary.first : 0;
@@ -247,7 +215,7 @@ void ReadingTellScanned(Reading reading)
   log->gapsTold = TRUE;
   log->reporter.telling = TRUE;
   readingDropped(reading);
-  GapsTell(&log->reporter, &log->regions, &log->table, log->follow != NULL);
+  MissingTell(&log->reporter, &log->regions, &log->table, log->follow != NULL);
 }
 
 void ReadingTellEnd(Reading reading)
@@ -256,7 +224,7 @@ void ReadingTellEnd(Reading reading)
   Index i;
 
   log->reporter.telling = !reading->client.quiet;
-  reading->client.gap = NULL; /* nobody is served any more */
+  reading->client.gap = NULL; /* no request is served any more */
   for (i = 0; i < reading->streams; ++i)
     ReadingFailureTell(reading, &reading->stream[i], 0);
   for (i = 0; i < log->table.processes && log->reporter.telling; ++i) {

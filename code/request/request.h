@@ -18,6 +18,9 @@ typedef PawRequest LogRequestStruct, *LogRequest;
 #define LogRequestALL {.size = sizeof(PawRequest), .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX}
 #define LogRead(log, request) ((Res)PawRead(log, request)) /* errors have the numbers of results */
 
+/* LogServe -- serve several requests in one pass over a log.  As LogRead. */
+extern Res LogServe(Log log, const LogRequest *requests, Count n);
+
 /* LogRequestChooses -- does the request choose events of this type, by kind and by name? */
 static inline Bool LogRequestChooses(LogRequest request, LogProcess process, EventType type)
 {
@@ -28,15 +31,5 @@ static inline Bool LogRequestChooses(LogRequest request, LogProcess process, Eve
 }
 
 enum { ServiceChunkDEFAULT = 65536 }; /* events */
-
-/* What a service cost so far. */
-typedef struct ServiceCountsStruct {
-  uint64_t seeks;     /* passes begun by looking for a place, */
-  uint64_t restores;  /* and by going on with a saved state */
-  uint64_t blocks;    /* loaded */
-  uint64_t decoded;   /* events that those blocks listed */
-} ServiceCountsStruct, *ServiceCounts;
-
-extern void ServiceCount(ServiceCounts countsReturn, PawService service);
 
 #endif /* REQUEST_REQUEST_H */

@@ -1,15 +1,15 @@
-/* scheduler.c -- the algorithm: who is served next, from where, and how far
+/* scheduler.c -- the algorithm: which request is served next, from where, and how far
  *
  * One step at a time.  Somebody enters; or all that are served give way; or a chunk is read, and who has had all
  * ends.  Each step begins by looking at everything anew, because hooks file and withdraw as they like.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "request/service.h"
+#include "request/requestservice.h"
 
 #include "base/aver.h"
 
-/* schedulerBetter -- of two that wait, does `a` go first? */
+/* schedulerBetter -- of two waiting requests, does `a` go first? */
 static Bool schedulerBetter(Filed a, Filed b)
 {
   if (a->high != b->high)
@@ -17,7 +17,7 @@ static Bool schedulerBetter(Filed a, Filed b)
   return LogPositionCompare(&a->start, &b->start) < 0;
 }
 
-/* schedulerFirst -- of those that wait, and if `bare` have no slot, the one that goes first; NULL if there is none */
+/* schedulerFirst -- the waiting request (with `bare`: without a slot) that goes first; NULL: none */
 static Filed schedulerFirst(PawService service, Bool bare)
 {
   Filed first = NULL;
@@ -31,7 +31,7 @@ static Filed schedulerFirst(PawService service, Bool bare)
   return first;
 }
 
-/* schedulerJoin -- one that can join those that are served, or NULL */
+/* schedulerJoin -- a waiting request that can join those that are served, or NULL */
 static Filed schedulerJoin(PawService service)
 {
   Index i;
@@ -44,7 +44,7 @@ static Filed schedulerJoin(PawService service)
   return NULL;
 }
 
-/* schedulerTake -- a slot for one that must have it: of those that wait, the last in turn gives its own up */
+/* schedulerTake -- a slot for a request that needs one: the waiting request that goes last loses its own */
 static void schedulerTake(PawService service, Filed filed)
 {
   Filed last = NULL;
@@ -64,7 +64,7 @@ static void schedulerTake(PawService service, Filed filed)
   ServiceSlot(service, filed);
 }
 
-/* schedulerGivesWay -- are only requests served that must give way to one that waits? */
+/* schedulerGivesWay -- are only low-priority requests served while one of high priority waits? */
 static Bool schedulerGivesWay(PawService service)
 {
   Bool served = FALSE, waiting = FALSE; /* any of high priority */
@@ -80,7 +80,7 @@ static Bool schedulerGivesWay(PawService service)
   return waiting && !served;
 }
 
-/* schedulerReckoned -- does a pass reckon with all that are served? */
+/* schedulerReckoned -- are all served requests in the pass's mask? */
 static Bool schedulerReckoned(PawService service, const PassStruct *pass)
 {
   Index i;
@@ -91,7 +91,7 @@ static Bool schedulerReckoned(PawService service, const PassStruct *pass)
   return TRUE;
 }
 
-/* schedulerRestore -- go on with a pass that was saved here, if there is one that serves */
+/* schedulerRestore -- continue a pass that was saved at this position, if one can serve all */
 static Bool schedulerRestore(PawService service)
 {
   Index i;
@@ -102,35 +102,35 @@ static Bool schedulerRestore(PawService service)
         schedulerReckoned(service, saved)) {
       service->pass = *saved;
       *saved = (PassStruct){.reading = NULL};
-      ++service->counts.restores;
+      ++service->log->costs.restores;
       return TRUE;
     }
   }
   return FALSE;
 }
 
-/* schedulerReady -- have a pass that stands at `current` and reckons with all that are served */
+/* schedulerReady -- have a pass that is at `current` and has all served requests in its mask */
 static Res schedulerReady(PawService service)
 {
   Filed bare;
 
   if (service->pass.reading != NULL && schedulerReckoned(service, &service->pass))
     return ResOK;
-  ServicePassEnd(service, &service->pass);
+  ServicePassEnd(&service->pass);
   if (schedulerRestore(service))
     return ResOK;
-  /* A new pass can reckon with more of them. */
+  /* A new pass can have more of them in its mask. */
   while ((bare = schedulerFirst(service, TRUE)) != NULL) {
     ServiceSlot(service, bare);
     if (bare->bit == 0)
       break;
   }
-  service->pass.slots = ~(uint64_t)0; /* those that come later see to themselves */
-  ++service->counts.seeks;
+  service->pass.slots = ~(uint64_t)0; /* requests that start later will leap or make a pass of their own */
+  ++service->log->costs.seeks;
   return ReadingCreate(&service->pass.reading, service->log, &service->client, &service->current);
 }
 
-/* schedulerEnd -- up to where nothing changes: the lowest end of those served, or start that is ahead */
+/* schedulerEnd -- how far nothing changes: the lowest end of a served request, or start of one that is ahead */
 static void schedulerEnd(LogPosition endReturn, PawService service)
 {
   Index i;
@@ -149,7 +149,7 @@ static void schedulerEnd(LogPosition endReturn, PawService service)
   }
 }
 
-/* schedulerOver -- the next of those served that has had all, or NULL */
+/* schedulerOver -- the next served request that has had all its events, or NULL */
 static Filed schedulerOver(PawService service)
 {
   Index i;
@@ -160,32 +160,24 @@ static Filed schedulerOver(PawService service)
   return NULL;
 }
 
-/* schedulerRead -- one run of the pass, up to `end` or for a chunk */
-static Res schedulerRead(PawService service, const LogPositionStruct *end)
-{
-  Reading reading = service->pass.reading;
-  Res res;
-
-  reading->halt = FALSE;
-  res = ReadingRun(reading, end, service->chunk);
-  service->enough = reading->ended;
-  return res;
-}
-
-/* schedulerChunk -- read on, and let those go that have had all */
+/* schedulerChunk -- read a chunk, and end the requests that have had all their events */
 static Res schedulerChunk(PawService service)
 {
   LogPositionStruct end;
   uint64_t generation = service->generation;
+  Reading reading;
   Filed over;
   Res res = schedulerReady(service);
 
   if (res != ResOK || service->generation != generation)
-    return res; /* or a hook that was told of a gap has changed something */
+    return res; /* or a hook for a gap has changed the requests */
   schedulerEnd(&end, service);
-  res = schedulerRead(service, &end);
+  reading = service->pass.reading;
+  reading->halt = FALSE;
+  res = ReadingRun(reading, &end, service->chunk);
+  service->enough = reading->ended;
   if (res == ResOK || res == ResEND) {
-    service->current = service->pass.reading->position;
+    service->current = reading->position;
     service->dry = res == ResEND;
     while ((over = schedulerOver(service)) != NULL)
       ServiceEnd(service, over);
@@ -196,7 +188,7 @@ static Res schedulerChunk(PawService service)
   return res;
 }
 
-/* schedulerBegin -- nobody is served: who is next?  A pass that can come to where it starts leaps there. */
+/* schedulerBegin -- no request is served: begin the next.  A pass that can reach its start leaps there. */
 static Res schedulerBegin(PawService service, Bool *lookReturn)
 {
   Filed next = schedulerFirst(service, FALSE);
@@ -208,7 +200,7 @@ static Res schedulerBegin(PawService service, Bool *lookReturn)
         LogPositionCompare(&next->start, &service->current) > 0)
       res = ReadingLeap(pass->reading, &next->start);
     else if (LogPositionCompare(&next->start, &service->current) != 0)
-      ServicePassEnd(service, pass);
+      ServicePassEnd(pass);
     if (res != ResOK)
       return res;
     schedulerTake(service, next);

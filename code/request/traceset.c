@@ -5,6 +5,7 @@
 #include "request/request.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "log/copies.h"
 #include "recover/core.h"
 #include "recover/elf.h"
-#include "recover/orphan.h"
+#include "recover/orphanreader.h"
 #include "request/reading.h"
 #include "request/traceset.h"
 
@@ -23,29 +24,24 @@ enum { logFilesMAX = 4096 }; /* a place has 16 bits for the file, and the system
 /* logFileAdd -- open one more file */
 static Res logFileAdd(Log log, const char *path, char *error, Size size)
 {
-  File file = malloc(sizeof *file);
-  char *copy = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+  File file = log->file[log->files] = calloc(1, sizeof *file);
+  char *copy = log->path[log->files] = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
   Res res;
 
-  if (file == NULL || copy == NULL) {
-    free(file);
-    free(copy);
+  ++log->files;
+  if (file == NULL || copy == NULL)
     return ResMEMORY;
-  }
+  file->fd = -1;
   res = FileOpen(file, path, &log->reporter.hooks);
   if (res != ResOK) {
     (void)snprintf(error, size, "%s: %s", path, strerror(errno));
-    free(file);
-    free(copy);
     return res;
   }
   file->path = copy;
-  log->path[log->files] = copy;
-  log->file[log->files++] = file;
   return ElfIs(file) ? CoreTake(file, &log->reporter, error, size) : ResOK;
 }
 
-/* logBegins -- does it begin as a log does? */
+/* logBegins -- does the file begin with a magic? */
 static Bool logBegins(File file)
 {
   const unsigned char *magic = FileBytes(file, 0, BlockMagicSIZE);
@@ -76,25 +72,17 @@ Res LogRefuse(Scan scan, File file, char *error, Size size)
 
 Res LogLeftover(Log log, Scan scan)
 {
-  File file;
-  Res res;
+  File file = NULL;
+  Res res = ResOK;
 
-  if (log->reporter.hooks.filed)
-    return ResOK;
-  res = OrphanTake(&file, &log->table, log->file, log->files, &log->regions, &log->reporter);
-
+  if (!log->reporter.hooks.filed)
+    res = OrphanReaderTake(&file, &log->table, log->file, log->files, &log->regions, &log->reporter);
   if (res != ResOK || file == NULL)
     return res;
-  log->path[log->files] = strdup(file->path);
   log->file[log->files] = file;
-  if (log->path[log->files] == NULL) {
-    FileClose(file);
-    free(file);
-    return ResMEMORY;
-  }
-  file->path = log->path[log->files];
-  log->reporter.memory = log->files;
-  return ScanFile(scan, file, log->files++);
+  file->path = log->path[log->files] = strdup(file->path);
+  log->reporter.memory = log->files++;
+  return file->path != NULL ? ScanFile(scan, file, log->reporter.memory) : ResMEMORY;
 }
 
 void LogScanBegin(Log log, Scan scan)
@@ -109,8 +97,7 @@ void LogScanBegin(Log log, Scan scan)
     scan->total += log->file[i]->size;
 }
 
-/* logIndexed -- the file is scanned, with the help of this index file: it serves further if all that is to be read is as it
- * was when that was written */
+/* logIndexed -- the file was scanned with this index file; keep it if the log is as it was when that was written */
 static void logIndexed(Log log, IndexFile known)
 {
   if (log->files == 1 && log->table.offset == NULL && IndexFileSame(known))
@@ -119,7 +106,7 @@ static void logIndexed(Log log, IndexFile known)
     IndexFileClose(known);
 }
 
-/* logScanFile -- scan one file; *foreignReturn is whether nothing sound was found in it */
+/* logScanFile -- scan one file; *foreignReturn: was nothing sound found in it? */
 static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *error, Size size)
 {
   uint64_t before = scan->blocks + scan->headers;
@@ -140,8 +127,8 @@ static Res logScanFile(Log log, Scan scan, Index i, Bool *foreignReturn, char *e
   return res;
 }
 
-/* logScanAll -- scan all files, and what was left in memory; a file in which nothing sound is refused, unless a
- * process that died before it could write anything has left its part there */
+/* logScanAll -- scan all files, and the memory of dead processes.  A file without anything sound is refused, unless a
+ * process that died before it could write to it left memory for it. */
 static Res logScanAll(Log log, Scan scan, char *error, Size size)
 {
   Count files = log->files;
@@ -187,8 +174,6 @@ static Res logScan(Log log, char *error, Size size)
     LogScanned(log, scan);
   if (res == ResOK)
     res = CopiesTell(&log->reporter, &log->table);
-  if (scan != NULL)
-    free(scan->text);
   free(scan);
   return res;
 }
@@ -228,7 +213,7 @@ static void logFindLast(Log log)
     log->summary.last = log->summary.first;
 }
 
-/* logBeyond -- tell of a clock that is so far ahead of another that its times cannot be told */
+/* logBeyond -- report a clock that is too far ahead of another for its times to be right */
 static void logBeyond(Log log)
 {
   Index i;
@@ -236,11 +221,24 @@ static void logBeyond(Log log)
   for (i = 0; i < log->table.processes; ++i) {
     Process process = log->table.process[i];
     if (process->headed && ClockResolve(process->clock)->beyond) {
-      ReporterNote(&log->reporter, "%s: the clock of process %u is more than nine years ahead of others; its times are put "
-                   "there, and are not right; --offset aligns logs", log->path[process->file], ProcessNumber(process));
+      ReporterNote(&log->reporter,
+                   "%s: the clock of process %u is more than nine years ahead of others; its times are put "
+                   "there, and are not right; --offset aligns logs",
+                   log->path[process->file], ProcessNumber(process));
       return;
     }
   }
+}
+
+Bool LogCheck(Log log)
+{
+  Bool sound = log->files > 0 && log->reporter.memory < log->files && (log->known == NULL || log->files == 1) &&
+               (log->known == NULL || log->making == NULL);
+  Index i;
+
+  for (i = 0; sound && i < log->files; ++i)
+    sound = log->file[i] != NULL && log->path[i] != NULL && log->file[i]->fd >= 0;
+  return sound && TableCheck(&log->table) && DamagedRangesCheck(&log->regions) && IndexCheck(&log->index);
 }
 
 Res LogSpan(Log log)
@@ -249,10 +247,11 @@ Res LogSpan(Log log)
 
   if (res != ResOK)
     return res;
-  GapsDiscarded(&log->table);
+  MissingDiscarded(&log->table);
   log->origin = TableFit(&log->table);
   logBeyond(log);
   res = IndexEnd(&log->index);
+  AVER(res != ResOK || LogCheck(log));
   if (res == ResOK)
     res = logFindFirst(log);
   if (res == ResOK)
@@ -341,7 +340,7 @@ static Res logIndexFail(Res res, const char *path, char *error, Size size)
   return res;
 }
 
-/* logIndex -- look through a log, and write down what is found, and check points if all that there is is in the file */
+/* logIndex -- scan a log, and write its headers, and check points if the file has all of it */
 static Res logIndex(Log log, LogCheckPoints points, char *error, Size size)
 {
   Res res = logScan(log, error, size);
@@ -349,11 +348,11 @@ static Res logIndex(Log log, LogCheckPoints points, char *error, Size size)
   if (res == ResOK)
     res = LogSpan(log);
   if (res == ResOK && points != NULL && log->files == 1 && log->table.offset == NULL) {
-    log->reporter.hooks.gap = NULL; /* who reads the log is told of that */
+    log->reporter.hooks.gap = NULL; /* each reader of the log reports that itself */
     log->reporter.hooks.note = NULL;
     res = points(log->making, log);
     if (log->reporter.gaps > 0)
-      IndexFileKeepNone(log->making); /* from a check point on nobody would be told of damage that lies before */
+      IndexFileKeepNone(log->making); /* a reader that begins at a check point would not report damage before it */
   }
   if (res != ResOK && *error != '\0')
     return res;
@@ -387,12 +386,19 @@ IndexFile LogKnown(Log log)
   return log->files == 1 ? log->known : NULL;
 }
 
+/* logTold -- for tdestroy: a place in log->told has no memory of its own */
+static void logTold(void *place)
+{
+  UNUSED(place);
+}
+
 void LogClose(Log log)
 {
   Index i;
 
   for (i = 0; i < log->files; ++i) {
-    FileClose(log->file[i]);
+    if (log->file[i] != NULL)
+      FileClose(log->file[i]);
     free(log->file[i]);
     free(log->path[i]);
   }
@@ -405,7 +411,7 @@ void LogClose(Log log)
     IndexFileClose(log->making);
   if (log->known != NULL)
     IndexFileClose(log->known);
-  free(log->told.slot);
+  tdestroy(log->told, logTold);
   if (log->follow != NULL)
     FollowDestroy(log->follow);
   free(log);
@@ -424,11 +430,11 @@ static void logKept(LogSummary summary, Log log, Process process, uint64_t event
     summary->kept = time;
 }
 
-/* logOlder -- what a stream lacks because only the newest were kept.  Of a process that counts that itself this is a
- * part. */
+/* logOlder -- the number of events of a stream that were overwritten because only the newest were kept.  If the
+ * process counts that itself, this is a part of its number. */
 static void logOlder(LogSummary summary, Log log, Stream stream)
 {
-  uint64_t events = GapsOlder(stream);
+  uint64_t events = MissingOlder(stream);
 
   if (stream->process->public.header.forgotten != 0 && ProcessOver(stream->process))
     return;
@@ -437,7 +443,8 @@ static void logOlder(LogSummary summary, Log log, Stream stream)
           events > 0 ? stream->since : 0);
 }
 
-/* logProcessOlder -- the same of a process: as it counts that itself, or as a log says that was written from another */
+/* logProcessOlder -- the same for a process: by its own count, or by that of the log from which this one was
+ * written */
 static void logProcessOlder(LogSummary summary, Log log, Process process)
 {
   const HeaderStruct *header = &process->public.header;
@@ -447,19 +454,19 @@ static void logProcessOlder(LogSummary summary, Log log, Process process)
   summary->overwrittenMore |= header->older > 0 || (header->forgotten > 0 && !ProcessOver(process));
 }
 
-/* logUnsent -- a stream of the flight recorder: what of it is there */
+/* logUnsent -- which events of a flight recorder's stream are in the log */
 static void logUnsent(LogSummary summary, Log log, Stream stream)
 {
-  uint64_t events = TallyCount(&stream->tally);
+  uint64_t events = BlockRunsCount(&stream->runs);
   uint64_t time = events > 0 ? LogTime(log, stream->process->public.number, stream->since) : 0;
 
   summary->unsent = CountAdd(summary->unsent, events);
-  summary->unsentOlder = CountAdd(summary->unsentOlder, GapsOlder(stream));
+  summary->unsentOlder = CountAdd(summary->unsentOlder, MissingOlder(stream));
   if (time > summary->unsentFrom)
     summary->unsentFrom = time;
 }
 
-/* logChosen -- which types of events were chosen for a process, when all before it are looked at */
+/* logChosen -- the event types that were chosen for a process, after all before it were looked at */
 static void logChosen(LogSummary summary, Process process)
 {
   const char *chosen = process->public.header.events;
@@ -485,7 +492,7 @@ void LogSummarize(LogSummary summary, Log log)
   summary->passed = log->table.passed;
   summary->gaps = log->reporter.gaps;
   summary->lacks = log->reporter.lacks;
-  if (GapsDropped(&dropped, &process, &log->table))
+  if (MissingDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i) {
     Stream stream = log->table.stream[i];
@@ -507,6 +514,29 @@ void LogSummarize(LogSummary summary, Log log)
     summary->chosen = "";
 }
 
+void LogDiscards(Log log, void (*hook)(void *data, const LogDiscardStruct *discard), void *data)
+{
+  LogDiscardStruct discard = {.stream = TRUE};
+  Index i;
+
+  for (i = 0; i < log->table.streams; ++i) {
+    Stream stream = log->table.stream[i];
+    discard.process = &stream->process->public;
+    discard.thread = stream->thread;
+    discard.kind = stream->kind;
+    discard.events = stream->discarded;
+    if (discard.events > 0)
+      hook(data, &discard);
+  }
+  for (i = 0; i < log->table.processes; ++i) {
+    Process process = log->table.process[i];
+    discard = (LogDiscardStruct){.process = &process->public,
+                                 .events = CountAdd(process->unseen, ProcessLost(process))};
+    if (discard.events > 0)
+      hook(data, &discard);
+  }
+}
+
 uint64_t LogTime(Log log, Index i, uint64_t ticks)
 {
   const ClockStruct *clock = ClockResolve(log->table.process[i]->clock);
@@ -514,7 +544,7 @@ uint64_t LogTime(Log log, Index i, uint64_t ticks)
 
   if (ticks >= clock->min)
     return log->origin + (ClockFine(clock, ticks) >> ClockFineSHIFT);
-  /* Before the clock's line begins: as far from there as it would be behind. */
+  /* Before the clock's line begins: extend it backwards. */
   before = (ClockFine(clock, clock->min + (clock->min - ticks)) - first) >> ClockFineSHIFT;
   return before < time ? time - before : 0;
 }
@@ -540,4 +570,15 @@ LogProcess LogProcessFind(Log log, uint64_t identity)
   Process process = TableProcessFind(&log->table, identity);
 
   return process != NULL ? &process->public : NULL;
+}
+
+uint32_t LogKindsThere(Log log)
+{
+  uint32_t mask = 0;
+  Index i;
+
+  for (i = 0; log->follow == NULL && i < log->table.streams; ++i)
+    if (log->table.stream[i]->kind < 32)
+      mask |= (uint32_t)1 << log->table.stream[i]->kind;
+  return mask;
 }

@@ -42,21 +42,16 @@ Bool TypeCacheTurn(TypeCache plans, Registry registry)
   return TRUE;
 }
 
-static int cacheParam(EventType type, const char *name, const char *letters, Size count)
+int TypeCacheParam(EventType type, const char *name, const char *letters)
 {
+  Size count = strcspn(letters, " ");
   Index i;
 
-  for (i = 0; i < type->params; ++i) {
+  for (i = 0; i < type->params; ++i)
     if (type->paramLength[i] == strlen(name) && memcmp(type->param[i], name, type->paramLength[i]) == 0 &&
         memchr(letters, type->letter[i], count) != NULL)
       return (int)i;
-  }
   return -1;
-}
-
-int TypeCacheParam(EventType type, const char *name, const char *letters)
-{
-  return cacheParam(type, name, letters, strlen(letters));
 }
 
 Bool TypeCacheNamed(EventType type, const char *name)
@@ -78,7 +73,7 @@ void TypeCacheMatch(TypeCacheTell tell, EventType type, const TypeCacheKnownStru
       Bool may = wanted == NULL || *wanted == '?';
       match.param[p] = -1;
       if (wanted != NULL)
-        match.param[p] = cacheParam(type, strchr(wanted, ' ') + 1, wanted + may, strcspn(wanted + may, " "));
+        match.param[p] = TypeCacheParam(type, strchr(wanted, ' ') + 1, wanted + may);
       all = may || match.param[p] >= 0;
     }
     if (all)

@@ -38,11 +38,16 @@ static inline void *TypeCacheOf(TypeCache plans, LogEvent event)
   return plans->front->plans + (Size)(event->type - registry->types) * plans->size;
 }
 
-/* TypeCacheParam -- the place of the parameter that is called so, of one of these letters; -1 if there is none */
+/* TypeCacheParam -- the number of the parameter of this name (up to a space) and one of these letters; -1: none */
 extern int TypeCacheParam(EventType type, const char *name, const char *letters);
 
-/* What a type tells a client that knows it by name, and by which parameters. */
-enum { TypeCachePARAMS = 4, TypeCacheUNMADE = 0, TypeCacheNOTHING, TypeCacheCLIENT }; /* what a client knows begins there */
+/* A type as a client knows it, by its name and parameters. */
+enum {
+  TypeCachePARAMS = 4,
+  TypeCacheUNMADE = 0,
+  TypeCacheNOTHING,
+  TypeCacheCLIENT
+}; /* what a client knows begins there */
 
 typedef struct TypeCacheTellStruct {
   int tells; /* TypeCacheUNMADE: the type has not been met */
@@ -55,11 +60,13 @@ typedef struct TypeCacheKnownStruct {
   const char *param[TypeCachePARAMS]; /* "letters name"; with ? before it one that the type may lack; NULL: none */
 } TypeCacheKnownStruct;
 
-/* TypeCacheMatch -- what a type tells: the last of the `count` known that has its name, and all of whose parameters it has
+/* TypeCacheMatch -- what a type tells: the last of the `count` known that has its name, and all of whose parameters it
+ * has
  * TypeCacheTells -- the same of an event's type, worked out once, for Plans of TypeCacheTellStructs; NULL: no memory */
 extern void TypeCacheMatch(TypeCacheTell tell, EventType type, const TypeCacheKnownStruct *known, Count count);
 
-static inline TypeCacheTell TypeCacheTells(TypeCache plans, LogEvent event, const TypeCacheKnownStruct *known, Count count)
+static inline TypeCacheTell TypeCacheTells(TypeCache plans, LogEvent event, const TypeCacheKnownStruct *known,
+                                           Count count)
 {
   TypeCacheTell tell = (TypeCacheTell)TypeCacheOf(plans, event);
 
@@ -68,7 +75,7 @@ static inline TypeCacheTell TypeCacheTells(TypeCache plans, LogEvent event, cons
   return tell;
 }
 
-/* TypeCacheNamed -- is the type called so? */
+/* TypeCacheNamed -- has the type this name? */
 extern Bool TypeCacheNamed(EventType type, const char *name);
 
 /* TypeCacheBase -- the last part of a path of *length bytes, which becomes that part's */

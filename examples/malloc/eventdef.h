@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Events called PoolCreate, PoolAlloc and PoolFree, with parameters of these names, are what Pawprint's views of the heap
- * and replay go by, whatever their codes and kinds are, and whatever parameters they have besides (pawprint(3)).
+ * Events called PoolCreate, PoolAlloc and PoolFree, with parameters of these names, are what Pawprint's views of the
+ * heap and replay go by, whatever their codes and kinds are, and whatever parameters they have besides (pawprint(3)).
  */
 #ifndef EVENTDEF_VERSION
 #define EVENTDEF_VERSION

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names, codes and kinds are this allocator's own; the columns are explained in Pawprint's code/eventdef.h.  The major version is
- * that of the file format.
+ * Names, codes and kinds are this allocator's own; the columns are explained in Pawprint's code/eventdef.h.  The major
+ * version is that of the file format.
  */
 #ifndef EVENTDEF_VERSION
 #define EVENTDEF_VERSION

@@ -1,0 +1,246 @@
+/* codenames.c -- who the callers of a site or stack are
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "callers/codenames.h"
+
+#include <stdlib.h>
+
+#include "base/say.h"
+#include "callers/suppressions.h"
+#include "export/jsondocument.h"
+
+/* Functions that pass on what others ask for, by patterns as suppressions have them. */
+static const char *const namesWrappers[] = {
+  "^malloc$", "^calloc$", "^realloc$", "^reallocarray$", "^aligned_alloc$", "^posix_memalign$", "^memalign$",
+  "^valloc$",
+  "^operator new*", "^_Znw*", "^_Zna*", "^std::allocator<*", "^std::allocator_traits<*", "^std::__new_allocator<*",
+  "^__gnu_cxx::new_allocator<*", "^std::_*::_M_allocate*", "^std::_*_base<*_M_allocate*",
+  "^strdup$", "^strndup$", "^__strdup$", "^__strndup$", "^__GI_*strdup$", "^__GI_*strndup$",
+  "^g_malloc*", "^g_try_malloc*", "^g_realloc*", "^g_try_realloc*", "^g_slice_alloc*", "^g_strdup$", "^g_strndup$",
+  "^g_memdup*", "^xmalloc*", "^xcalloc*", "^xrealloc*", "^xzalloc*", "^xstrdup$", "^xstrndup$", "^xmemdup*",
+  "^x*alloc$", "^x*alloc0$", "^safe_malloc$", "^safe_calloc$", "^safe_realloc$",
+  "^PyMem_*alloc", "^PyObject_*alloc", "^_PyMem_*", "^_PyObject_*alloc*", "^Perl_safesys*alloc",
+  "^sqlite3Malloc*", "^sqlite3_malloc*", "^sqlite3Realloc*", "^sqlite3_realloc*", "^sqlite3MemMalloc$",
+  "^sqlite3MemRealloc$",
+  "^sqlite3DbMalloc*", "^sqlite3DbRealloc*", "^dbMallocRawFinish$", "^CRYPTO_*alloc", "^OPENSSL_*alloc", "^apr_palloc$",
+  "^av_malloc*", "^av_calloc$", "^av_realloc*", "^__rust_alloc*", "^__rust_realloc", "^alloc::alloc::*",
+  "^__rdl_alloc*", "^__rdl_realloc",
+};
+
+Res CodeNamesCreate(CodeNames *namesReturn, Log log, const regex_t *skip, CodeNote note, void *data)
+{
+  CodeNames names = calloc(1, sizeof *names);
+
+  if (names == NULL)
+    return ResMEMORY;
+  if (FrameTableCreate(&names->frames) != ResOK) {
+    free(names);
+    return ResMEMORY;
+  }
+  names->log = log;
+  names->skip = skip;
+  names->note = note;
+  names->data = data;
+  *namesReturn = names;
+  return ResOK;
+}
+
+void CodeNamesDestroy(CodeNames names)
+{
+  FrameTableDestroy(names->frames);
+  CodeSymbolsDestroy(names->symbols);
+  StringsFinish(&names->strings);
+  free(names);
+}
+
+void CodeNamesWant(CodeNames names)
+{
+  names->wanted = TRUE;
+}
+
+Count CodeNamesRequests(LogRequest requests[CodeRequestsMAX], CodeNames names)
+{
+  if (!names->wanted)
+    return 0;
+  requests[0] = FrameTableRequest(names->frames);
+  return 1;
+}
+
+Res CodeNamesRead(CodeNames names)
+{
+  if (names->symbols != NULL || names->res != ResOK)
+    return names->res;
+  names->res = FrameTableStatus(names->frames);
+  if (names->res == ResOK)
+    names->res = CodeSymbolsCreate(&names->symbols, names->log, names->note, names->data);
+  return names->res;
+}
+
+/* namesString -- the number of a string, which may be NULL; 0: it is, or there is no memory */
+static uint32_t namesString(CodeNames names, const char *string, Size length)
+{
+  uint32_t number = string == NULL ? 0 : StringsAdd(&names->strings, string, length);
+
+  if (string != NULL && length > 0 && number == 0)
+    names->res = ResMEMORY;
+  return number;
+}
+
+/* namesAddress -- the callers at an address of a process, to the end of `frames`, of which `count` are used; returns
+ * how many are then.  `before`: what the address is less than, by as much, inside the call */
+static Count namesAddress(CodePlaceStruct frames[CodeFramesMAX], Count count, CodeNames names, const SiteStruct *site,
+                          uint64_t address, uint64_t before)
+{
+  LogProcess process = LogProcessAt(names->log, site->asker);
+  CodeSymbol symbol = CodeSymbolOf(names->symbols, process, site->time, address + before, CodeCALL);
+  CodePlaceStruct place = {.offset = address};
+  Size length;
+  Index i;
+
+  if (symbol != NULL && symbol->module != NULL) {
+    ModuleMap modules = CodeSymbolsModules(names->symbols);
+    const char *path = ModuleMapString(modules, symbol->module->path, &length);
+    place.offset = symbol->offset - before;
+    place.module = namesString(names, path, length);
+    place.program = strcmp(path, process->header.program) == 0;
+  }
+  for (i = 0; symbol != NULL && i < symbol->frames && count < CodeFramesMAX - 1; ++i) {
+    const char *function = symbol->frame[i].function;
+    frames[count] = place;
+    frames[count].function = namesString(names, function, function == NULL ? 0 : strlen(function));
+    frames[count].offset = frames[count].function != 0 ? 0 : place.offset;
+    ++count;
+  }
+  if (symbol == NULL || symbol->frames == 0)
+    frames[count++] = place;
+  return count;
+}
+
+/* namesNone -- what is no place */
+static CodePlaceStruct namesNone(uint64_t what)
+{
+  return (CodePlaceStruct){.offset = what};
+}
+
+Count CodeNamesFrames(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, const SiteStruct *site)
+{
+  uint32_t stack = (uint32_t)site->code;
+  Count count = 0;
+
+  if (!site->stack)
+    return namesAddress(frames, 0, names, site, site->code, 0);
+  if ((stack & FrameSHORT) != 0)
+    frames[count++] = namesNone(CodeSHORT);
+  stack &= ~FrameSHORT;
+  while (stack >= FrameFIRST) {
+    Frame frame = FrameTableFind(names->frames, site->asker, stack);
+    if (frame == NULL || count == CodeFramesMAX - 1) {
+      frames[count++] = namesNone(frame == NULL ? CodeUNKNOWN : CodeCUT);
+      return count;
+    }
+    count = namesAddress(frames, count, names, site, frame->address, 1);
+    stack = frame->parent;
+  }
+  if (stack != FrameWHOLE || count == 0)
+    frames[count++] = namesNone(stack == FrameCUT ? CodeCUT : stack == FrameBROKEN ? CodeBROKEN : CodeUNKNOWN);
+  return count;
+}
+
+/* namesRegex -- does the user's expression match? */
+static Bool namesRegex(CodeNames names, const char *name, Size length)
+{
+  regmatch_t bytes = {.rm_so = 0, .rm_eo = (regoff_t)length};
+
+  return names->skip != NULL && length > 0 && regexec(names->skip, name, 1, &bytes, REG_STARTEND) == 0;
+}
+
+/* namesSkipped -- is the caller one that is left out? */
+static Bool namesSkipped(CodeNames names, const CodePlaceStruct *place)
+{
+  Size length, base;
+  const char *function = StringsAt(&names->strings, place->function, &length);
+  const char *module = CodeNamesModule(names, place, &base);
+  Index i;
+
+  for (i = 0; length > 0 && i < ARRAY_LENGTH(namesWrappers); ++i)
+    if (SuppressionMatches(namesWrappers[i], function, length))
+      return TRUE;
+  return namesRegex(names, function, length) || namesRegex(names, module, base);
+}
+
+Index CodeNamesCaller(CodeNames names, const CodePlaceStruct *frames, Count count)
+{
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    if (frames[i].module != 0 && !namesSkipped(names, &frames[i]))
+      return i;
+  return 0;
+}
+
+void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place)
+{
+  static const char *const none[CodeNOWHERE] = {"(not known)", "(outer callers were not recorded)",
+                                                "(outer callers were not found)", "(inner callers were not recorded)"};
+  Size length, base;
+  const char *function = StringsAt(&names->strings, place->function, &length);
+  const char *module = CodeNamesModule(names, place, &base);
+
+  if (place->module == 0 && place->offset < CodeNOWHERE) {
+    fputs(none[place->offset], out);
+  } else if (length > 0) {
+    SayPlain(out, function, length);
+    fputs(" (", out);
+    SayPlain(out, module, base);
+    putc(')', out);
+  } else {
+    SayPlain(out, module, base);
+    fprintf(out, "%s0x%llx", base > 0 ? "+" : "", (unsigned long long)place->offset);
+  }
+}
+
+/* jsonName -- print a member that is a string of the table, or null */
+static void jsonName(FILE *out, CodeNames names, const char *name, uint32_t number)
+{
+  Size length;
+  const char *string = StringsAt(&names->strings, number, &length);
+
+  fprintf(out, "\"%s\": ", name);
+  if (number == 0)
+    fputs("null", out);
+  else
+    JsonBytes(out, string, length);
+}
+
+void CodeNamesJson(FILE *out, CodeNames names, const CodePlaceStruct *place)
+{
+  static const char *const none[CodeNOWHERE] = {"unknown", "cut", "broken", "short"};
+
+  jsonName(out, names, "function", place->function);
+  fputs(", ", out);
+  jsonName(out, names, "module", place->module);
+  if (place->module == 0 && place->offset < CodeNOWHERE)
+    fprintf(out, ", \"offset\": null, \"none\": \"%s\"", none[place->offset]);
+  else if (place->function != 0)
+    fputs(", \"offset\": null", out);
+  else
+    fprintf(out, ", \"offset\": \"0x%llx\"", (unsigned long long)place->offset);
+}
+
+Bool CodeNamesMatch(CodeNames names, const CodePlaceStruct *place, const char *pattern)
+{
+  Size length, path;
+  const char *function = StringsAt(&names->strings, place->function, &length);
+  const char *module = StringsAt(&names->strings, place->module, &path);
+
+  return (length > 0 && SuppressionMatches(pattern, function, length)) ||
+         (path > 0 && SuppressionMatches(pattern, module, path));
+}
+
+const char *CodeNamesModule(CodeNames names, const CodePlaceStruct *place, Size *lengthReturn)
+{
+  const char *path = StringsAt(&names->strings, place->module, lengthReturn);
+
+  return TypeCacheBase(path, lengthReturn);
+}

@@ -1,0 +1,94 @@
+/* sitelines.c -- the lines of a table of callers
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "callers/sitelines.h"
+
+#include <stdlib.h>
+
+static void linesAdd(SiteSum sum, const SiteSumStruct *other)
+{
+  sum->bytes += other->bytes;
+  sum->objects += other->objects;
+}
+
+void SiteLineAdd(SiteLine line, const SiteLineStruct *other)
+{
+  linesAdd(&line->peak, &other->peak);
+  linesAdd(&line->left, &other->left);
+  linesAdd(&line->allocated, &other->allocated);
+  linesAdd(&line->told, &other->told);
+  line->resizes += other->resizes;
+  line->temporary += other->temporary;
+}
+
+SiteLineStruct SiteLineOf(SiteBook book, uint32_t number)
+{
+  return (SiteLineStruct){.peak = SiteBookAtPeak(book, number), .left = SiteBookLeft(book, number),
+                          .allocated = book->row[number].allocated, .told = book->more[number].told,
+                          .resizes = book->more[number].resizes, .temporary = book->row[number].temporary};
+}
+
+Res SiteLinesMake(SiteLines lines, SiteBook book, SiteNumbers numbers, CodeNames names, const Bool *without)
+{
+  uint32_t number;
+  Index i;
+
+  *lines = (SiteLinesStruct){.count = 0};
+  if (SiteGroupsMake(&lines->groups, numbers, names) != ResOK ||
+      (lines->line = calloc(SiteGroupsCount(&lines->groups) + 1, sizeof *lines->line)) == NULL)
+    return ResMEMORY;
+  lines->count = SiteGroupsCount(&lines->groups);
+  for (i = 0; i < lines->count; ++i)
+    lines->line[i].group = i;
+  for (number = 1; number <= numbers->count && number < book->count; ++number) {
+    SiteLineStruct one = SiteLineOf(book, number);
+    if (without != NULL && without[number])
+      continue;
+    SiteLineAdd(&lines->line[lines->groups.group[number - 1]], &one);
+    SiteLineAdd(&lines->all, &one);
+  }
+  return ResOK;
+}
+
+void SiteLinesFinish(SiteLines lines)
+{
+  SiteGroupsFinish(&lines->groups);
+  free(lines->line);
+  lines->line = NULL;
+}
+
+uint64_t SiteLineKey(const SiteLineStruct *line, SiteOrder order)
+{
+  switch (order) {
+  case SiteOrderPEAK:
+    return line->peak.bytes;
+  case SiteOrderLEFT:
+    return line->left.bytes;
+  case SiteOrderALLOCATED:
+    return line->allocated.bytes;
+  case SiteOrderCALLS:
+    return SiteLineCalls(line);
+  default:
+    return line->temporary;
+  }
+}
+
+/* linesCompare -- by one key, then by all others */
+static int linesCompare(const void *a, const void *b, void *first)
+{
+  const SiteLineStruct *x = a, *y = b;
+  SiteOrder order = *(SiteOrder *)first, next;
+
+  if (SiteLineKey(x, order) != SiteLineKey(y, order))
+    return SiteLineKey(x, order) > SiteLineKey(y, order) ? -1 : 1;
+  for (next = 0; next < SiteOrderLIMIT; ++next)
+    if (SiteLineKey(x, next) != SiteLineKey(y, next))
+      return SiteLineKey(x, next) > SiteLineKey(y, next) ? -1 : 1;
+  return x->group < y->group ? -1 : x->group > y->group;
+}
+
+void SiteLinesSort(SiteLines lines, SiteOrder order)
+{
+  qsort_r(lines->line, lines->count, sizeof *lines->line, linesCompare, &order);
+}

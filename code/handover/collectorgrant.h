@@ -1,0 +1,52 @@
+/* collectorgrant.h -- the collector's answer to a process: shared memory (its region), and the log's descriptor
+ *
+ * collectorsocket.h asks; here the answer, a *grant*, is received.  Before anything in it is used, it is checked that
+ * the kernel names a trusted sender and that the grant belongs to our own recording.  The process writes to the log's
+ * descriptor only when the collector has died; until then it is kept where the program does not close it.
+ *
+ * Design: design/collector.md .meet      Tests: test/emit/handovertest.c, test/collect/collect.t
+ */
+#ifndef HANDOVER_COLLECTORGRANT_H
+#define HANDOVER_COLLECTORGRANT_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+#include "format/region.h"
+#include "plinth/plinth.h"
+
+/* What the collector answers: `count` descriptors, in the order of RegionGrantX; -1 for one that was taken.
+ *
+ * Always true (GrantCheck): count <= RegionGrantMAX; no descriptor is there twice */
+typedef struct GrantStruct {
+  RegionGrantStruct answer;
+  Count count;
+  int fd[RegionGrantMAX];
+} GrantStruct, *Grant;
+
+extern Bool GrantCheck(const GrantStruct *grant);
+
+/* GrantReceive -- take the answer that is there; FALSE: there is none, or its sender is not to be believed, or what it
+ * says
+ *
+ * believedIO  the process at the other end has proved before who it is; then: the answer is a collector's, also if that
+ *             takes no more processes */
+extern Bool GrantReceive(Grant grant, Bool *believedIO, int fd);
+
+/* GrantDrop -- close what is left of its descriptors */
+extern void GrantDrop(Grant grant);
+
+/* GrantLogKeep -- keep the log's descriptor, if there is one, out of the program's way.  GrantLogTake -- make it, or
+ * the one that the program before this one has left, a way out, for a process whose collector is dead: also one that
+ * may not open the log itself, or finds another file at its `place`.  FALSE: there is none. */
+extern void GrantLogKeep(Grant grant);
+extern Bool GrantLogTake(Plinth plinthReturn, const char *place);
+
+/* GrantLog -- the log that the collector has given us, for what it cannot take; NULL: none */
+extern Plinth GrantLog(void);
+
+/* GrantLogLeave -- programs that are executed from now on have the log's descriptor: they may not be able to open the
+ * log */
+extern void GrantLogLeave(void);
+
+#endif /* HANDOVER_COLLECTORGRANT_H */

@@ -1,0 +1,136 @@
+/* mallocpool.c -- a process's malloc from an SGF pool
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .mallocpool .fork      Tests: test/mm/malloctest.c
+ */
+#include "mm/mallocpool.h"
+
+#include "mm/poolsgfcache.h"
+
+/* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
+ * slow path without a test of its own. */
+static SGF mallocPoolSGF;
+
+/* Guards the making of the pool; the first in the order of locks. */
+static LockStruct mallocPoolCreateLock = LockINITIALIZER;
+
+static SGF mallocPoolGet(void) { return __atomic_load_n(&mallocPoolSGF, __ATOMIC_ACQUIRE); }
+
+static __attribute__((noinline, cold)) SGF mallocPoolCreate(void)
+{
+  Arena arena;
+  Pool pool;
+  SGF sgf;
+
+  LockClaim(&mallocPoolCreateLock);
+  sgf = mallocPoolGet();
+  if (sgf == NULL && ArenaCreate(&arena, ChunkSIZE) == ResOK) {
+    if (PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK) {
+      sgf = PoolSGF(pool);
+      __atomic_store_n(&mallocPoolSGF, sgf, __ATOMIC_RELEASE);
+    } else {
+      ArenaDestroy(arena);
+    }
+  }
+  LockRelease(&mallocPoolCreateLock);
+  return sgf;
+}
+
+/* mallocPoolNeed -- the pool, made if need be; NULL: no memory */
+static SGF mallocPoolNeed(void)
+{
+  SGF sgf = mallocPoolGet();
+
+  return LIKELY(sgf != NULL) ? sgf : mallocPoolCreate();
+}
+
+Pool MMPool(void)
+{
+  SGF sgf = mallocPoolNeed();
+
+  return sgf != NULL ? &sgf->poolStruct : NULL;
+}
+
+static __attribute__((noinline)) void *mallocPoolAllocSlow(Size size)
+{
+  SGF sgf = mallocPoolNeed();
+
+  return sgf != NULL ? SGFAlloc(sgf, size) : NULL;
+}
+
+void *MMAlloc(Size size)
+{
+  void *p = SGFAllocFast(__atomic_load_n(&mallocPoolSGF, __ATOMIC_RELAXED), size);
+
+  return LIKELY(p != NULL) ? p : mallocPoolAllocSlow(size);
+}
+
+void *MMAllocZero(Size size)
+{
+  SGF sgf = mallocPoolNeed();
+
+  return sgf != NULL ? SGFAllocZero(sgf, size) : NULL;
+}
+
+void *MMAllocAligned(Size size, Size align)
+{
+  SGF sgf = mallocPoolNeed();
+
+  return sgf != NULL ? SGFAllocAligned(sgf, size, align) : NULL;
+}
+
+Bool MMFree(void *p) { return LIKELY(SGFFreeFast(p)) ? TRUE : SGFFree(p); }
+
+void *MMResize(void *old, Size size) { return SGFResize(mallocPoolGet(), old, size > 0 ? size : 1); }
+
+Bool MMOwns(const void *p)
+{
+  SGF sgf = mallocPoolGet();
+
+  return sgf != NULL && PoolOfAddr(p) == &sgf->poolStruct;
+}
+
+/* ---- Taking every lock of the memory manager ---- */
+
+/* mallocPoolEachLock -- `visit` every lock of every pool, and then of every arena */
+static void mallocPoolEachLock(void (*visit)(Lock))
+{
+  Ring a, p, afterA, afterP;
+
+  RING_FOR(a, &ArenaRegistry, afterA)
+    RING_FOR(p, &RING_ELT(ArenaStruct, arenasRing, a)->poolRing, afterP)
+      visit(&RING_ELT(PoolStruct, arenaRing, p)->lock);
+  RING_FOR(a, &ArenaRegistry, afterA)
+    visit(&RING_ELT(ArenaStruct, arenasRing, a)->lock);
+}
+
+/* Handlers of the malloc and of collected pools (code/ams) may both be there: the first has the locks, and gives them
+ * back last. */
+static unsigned mallocPoolForks;
+
+void MMForkPrepare(void)
+{
+  if (LockForking) {
+    ++mallocPoolForks;
+    return;
+  }
+  LockClaim(&mallocPoolCreateLock);
+  LockClaim(&ArenaRegistryLock);
+  mallocPoolEachLock(LockClaim);
+  LockClaim(&SGFCacheStoreLock);
+  LockForking = TRUE;
+}
+
+void MMForkDone(void)
+{
+  if (mallocPoolForks > 0) {
+    --mallocPoolForks;
+    return;
+  }
+  LockForking = FALSE;
+  LockRelease(&SGFCacheStoreLock);
+  mallocPoolEachLock(LockRelease);
+  LockRelease(&ArenaRegistryLock);
+  LockRelease(&mallocPoolCreateLock);
+}

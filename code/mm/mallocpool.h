@@ -1,0 +1,48 @@
+/* mallocpool.h -- the SGF pool that serves the malloc of a process, behind functions like malloc's
+ *
+ * Arena and pool are made at the first use.  Nothing here emits an event for an object: the caller does so.  None
+ * changes errno, and none calls the program's malloc.  What needs no pool to be asked is in poolsgf.h: SGFUsableSize,
+ * SGFThreadExit, SGFThreadsWatch.
+ *
+ * Failure is NULL.  Sizes of 0 count as 1.  Objects are aligned to 16 bytes.  Any thread may free any object.
+ *
+ * Design: design/mm.md .mallocpool .fork      Tests: test/mm/malloctest.c
+ */
+#ifndef MM_MALLOCPOOL_H
+#define MM_MALLOCPOOL_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "mm/poolsgf.h"
+
+/* MMPool -- the pool, for annotations; made if need be; NULL: there is no memory for it */
+extern Pool MMPool(void);
+
+extern void *MMAlloc(Size size);
+extern void *MMAllocZero(Size size);                /* size is the product, which the caller has checked */
+extern void *MMAllocAligned(Size size, Size align); /* align must be a power of two */
+
+/* MMFree -- give back an object of the pool's
+ * returns  FALSE: `p` is not ours (nor is NULL); nothing was done */
+extern Bool MMFree(void *p);
+
+/* MMResize -- `old` must be ours; on failure it lives on */
+extern void *MMResize(void *old, Size size);
+
+/* MMOwns -- is `p` in our pool?  Any address may be asked about. */
+extern Bool MMOwns(const void *p);
+
+/* ---- Forking while other threads are in the memory manager ----
+ *
+ * A fork copies every lock as it is.  So whoever forks takes all of them first, and both processes release them: the
+ * child finds arenas and pools in order.  Caches of threads that the child lacks are as they were in mid-operation: the
+ * child never takes a block from them; what it frees into them stays there.
+ *
+ * Threads: MMForkPrepare in the thread that forks, before it; MMForkDone in both processes, in the thread that is then
+ * there: in the child it is the one that holds the locks.
+ */
+
+extern void MMForkPrepare(void);
+extern void MMForkDone(void);
+
+#endif /* MM_MALLOCPOOL_H */

@@ -1,0 +1,66 @@
+/* reportthreads.h -- what threads did in each slice of time, and how many events there were of each type
+ *
+ * A sample of the collector's says what a thread has done since the sample before: that is spread over the slices
+ * between the two, in proportion, so that the sum over all slices is exact.  A wait for a lock counts in the slices
+ * that it lasted.
+ *
+ * Design: design/report.md .threads      Tests: test/report/report.t
+ */
+#ifndef REPORT_REPORTTHREADS_H
+#define REPORT_REPORTTHREADS_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <stdio.h>
+
+#include "report/reportseries.h"
+#include "report/reportsurvey.h"
+#include "view/threadtimes.h"
+
+typedef enum ThreadsField {
+  ThreadsEVENTS, ThreadsALLOCS, ThreadsALLOCBYTES, ThreadsFREES, ThreadsFREEBYTES, ThreadsUSER, ThreadsSYSTEM,
+  ThreadsWAITING, ThreadsBLOCKED, ThreadsLOCK, ThreadsFIELDS
+} ThreadsField;
+
+enum { ThreadsSAMPLED = ThreadsLOCK - ThreadsUSER }; /* fields that samples have */
+
+/* What is known of a thread, by its key in the survey. */
+typedef struct ThreadsStateStruct {
+  uint32_t known;                  /* a bit for each sampled field */
+  uint64_t last[ThreadsSAMPLED];   /* us, as the last sample had it, */
+  uint64_t sampled;                /* which was then: ns */
+  uint64_t since[ThreadLOCKS];     /* ns, while it waits for a lock; 0: it does not */
+} ThreadsStateStruct, *ThreadsState;
+
+typedef struct ThreadsPlanStruct {
+  Bool made;
+  int field[ThreadsSAMPLED];       /* of a sample, or -1 */
+  int pid, tid;
+  ThreadWait wait;
+  Bool begins;
+} ThreadsPlanStruct, *ThreadsPlan;
+
+typedef struct ThreadsStruct {
+  Survey survey;
+  ReportSpan span;
+  Bool whole;                      /* from the log's beginning on */
+  SeriesTableStruct table, types;  /* a row for each of the survey's threads; and for each type */
+  TypeCacheStruct plans;
+  Count states;
+  ThreadsState state;              /* owned; by key - 1 */
+  Bool failed;
+} ThreadsStruct, *Threads;
+
+/* ThreadsInit -- join the heap of the second pass; ResMEMORY.  ThreadsFinish in either case. */
+extern Res ThreadsInit(Threads threads, ViewHeap shared, Survey survey, ReportSpan span, Bool whole);
+extern void ThreadsFinish(Threads threads);
+
+/* ThreadsEvent -- an event of the second pass that counts */
+extern void ThreadsEvent(Threads threads, LogEvent event);
+
+/* ThreadsHalve -- half as many slices
+ * ThreadsJson -- print the members `bythread` and `bytype`; returns how many bytes these have */
+extern void ThreadsHalve(Threads threads, const Bool *first);
+extern Size ThreadsJson(FILE *out, Threads threads, Bool *failed);
+
+#endif /* REPORT_REPORTTHREADS_H */

@@ -1,0 +1,357 @@
+/* reportview.c -- the view `report`: two passes, and one page of HTML
+ *
+ * The first pass is that of all views.  Behind it is known what is large and what matters; then a second one, with
+ * heaps of its own, counts by slice of time, and keeps the events around what matters.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/report.md      Tests: test/report/report.t, test/report/page.t
+ */
+#include "report/reportview.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyse/viewnotes.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "export/jsondocument.h"
+#include "report/reportheap.h"
+#include "report/reportlives.h"
+#include "report/reportraw.h"
+#include "report/reportthreads.h"
+#include "reportpage.h"
+
+enum {
+  reportSeriesMAX = 2200000, /* bytes of numbers over time, before they are text: else there are half as many slices */
+  reportSlicesMIN = 16
+};
+
+typedef struct ReportStruct {
+  ViewWantsStruct wants;
+  ViewHeap shared;           /* of the first pass */
+  ReportSpanStruct span;
+  SurveyStruct survey;       /* what the first pass found; */
+  RowsStruct rows;
+  ViewHeap second;           /* the heap of the second one, and what it found */
+  ReportHeapStruct heap;
+  LivesStruct lives;
+  ThreadsStruct threads;
+  RawStruct raw;
+} ReportStruct, *Report;
+
+/* ---- Passes ---- */
+
+static void reportSpan(ReportSpan span, ViewWants wants)
+{
+  ViewWantsTime(&span->zero, &span->from, &span->to, wants);
+  span->slices = ReportSlicesMAX;
+  span->slice = (span->to - span->from + ReportSlicesMAX - 1) / ReportSlicesMAX;
+}
+
+static Res reportCreate(void **viewReturn, ViewWants wants)
+{
+  Report report = calloc(1, sizeof *report);
+
+  if (report == NULL)
+    return ResMEMORY;
+  report->wants = *wants;
+  report->shared = wants->heap;
+  reportSpan(&report->span, wants);
+  ViewHeapBook(wants->heap);
+  CodeNamesWant(wants->names);
+  *viewReturn = report;
+  return SurveyInit(&report->survey, wants->heap, &report->span, wants->of);
+}
+
+static void reportEvent(void *data, LogEvent event)
+{
+  Report report = data;
+
+  if (!SurveyShows(&report->survey, event))
+    return;
+  ThreadsEvent(&report->threads, event);
+  RawEvent(&report->raw, event);
+}
+
+/* reportPrepare -- what the second pass needs; ResMEMORY */
+static Res reportPrepare(Report report)
+{
+  ViewWants wants = &report->wants;
+  ViewClientStruct client = {.heap = {.data = report, .alloc = HeapIgnore, .free = HeapIgnore, .resize = HeapIgnore,
+                                      .other = HeapIgnore}, .event = reportEvent};
+  Res res = ViewHeapCreate(&report->second, wants->log, wants->request, wants->of, NULL);
+
+  if (res == ResOK)
+    res = ReportHeapInit(&report->heap, report->second, &report->rows, &report->span, wants->of, wants->log);
+  if (res == ResOK)
+    res = LivesInit(&report->lives, &report->span, wants->log, wants->request, wants->of);
+  if (res == ResOK)
+    res = ThreadsInit(&report->threads, report->second, &report->survey, &report->span,
+                      wants->request->from == 0 && wants->request->start == NULL);
+  if (res == ResOK) {
+    RawInit(&report->raw, &report->survey, &report->rows, report->second);
+    ViewHeapJoin(report->second, &client);
+  }
+  return res;
+}
+
+static Res reportFinish(void *data)
+{
+  Report report = data;
+  LogRequest request[2];
+  Res res = ViewHeapFinish(report->shared);
+
+  if (res == ResOK)
+    res = SurveyOver(&report->survey);
+  if (res == ResOK)
+    res = RowsMake(&report->rows, report->shared);
+  if (res == ResOK)
+    res = reportPrepare(report);
+  if (res != ResOK)
+    return res;
+  request[0] = ViewHeapRequest(report->second);
+  request[1] = &report->lives.request;
+  res = LogServe(report->wants.log, request, ARRAY_LENGTH(request));
+  if (res == ResOK)
+    res = ViewHeapFinish(report->second);
+  if (res == ResOK)
+    res = LivesEnd(&report->lives);
+  if (res == ResOK)
+    res = ReportHeapEnd(&report->heap);
+  return res == ResOK && (report->threads.failed || report->survey.failed) ? ResMEMORY : res;
+}
+
+static void reportDestroy(void *data)
+{
+  Report report = data;
+
+  ReportHeapFinish(&report->heap);
+  LivesFinish(&report->lives);
+  ThreadsFinish(&report->threads);
+  RawFinish(&report->raw);
+  RowsFinish(&report->rows);
+  SurveyFinish(&report->survey);
+  if (report->second != NULL)
+    ViewHeapDestroy(report->second);
+  free(report);
+}
+
+/* ---- The data ---- */
+
+/* reportNotes -- print what is not known, or lost: the lines that views have, as a list */
+static void reportNotes(FILE *out, Report report, Bool *failed)
+{
+  char *lines = NULL, *line, *end;
+  Size size;
+  FILE *text = open_memstream(&lines, &size);
+
+  fputs("\"notes\": [", out);
+  if (text == NULL) {
+    *failed = TRUE;
+  } else {
+    ViewNotesText(text, report->shared, TRUE);
+    (void)fclose(text);
+    for (line = lines; line != NULL && *line != '\0'; line = end + 1) {
+      end = strchrnul(line, '\n');
+      fputs(line == lines ? "" : ", ", out);
+      JsonBytes(out, line, (Size)(end - line));
+      if (*end == '\0')
+        break;
+    }
+  }
+  free(lines);
+  putc(']', out);
+}
+
+static void reportHead(FILE *out, Report report, Bool *failed)
+{
+  static const char *const callers[] = {"none", "sites", "stacks"};
+  ReportSpan span = &report->span;
+  SiteBook book = &report->shared->book;
+  LogSummaryStruct log;
+  time_t now = time(NULL);
+  struct tm utc;
+  char made[32];
+  Index i;
+
+  LogSummarize(&log, report->wants.log);
+  (void)strftime(made, sizeof made, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  fprintf(out, "{\"format\": 1, \"version\": \"%s\", \"made\": \"%s\",\n \"logs\": [", PawprintVERSION, made);
+  for (i = 0; i < report->wants.logs; ++i) {
+    fputs(i == 0 ? "" : ", ", out);
+    JsonString(out, report->wants.path[i]);
+  }
+  fprintf(out, "],\n \"wall\": \"%llu\", \"start\": %llu, \"end\": %llu, \"slice\": %llu, \"slices\": %zu,\n ",
+          (unsigned long long)span->zero, (unsigned long long)(span->from - span->zero),
+          (unsigned long long)(span->to - span->zero), (unsigned long long)span->slice, span->slices);
+  fprintf(out, "\"events\": %llu, \"discarded\": %llu, \"gaps\": %llu, \"lost\": %llu, \"callers\": \"%s\",\n ",
+          (unsigned long long)report->survey.events, (unsigned long long)log.discarded, (unsigned long long)log.gaps,
+          (unsigned long long)log.lost, callers[ViewHeapCallers(report->shared)]);
+  fprintf(out, "\"peak\": {\"time\": %llu, \"bytes\": %llu, \"objects\": %llu, \"slice\": %zu},\n ",
+          (unsigned long long)(book->peakTime > span->zero ? book->peakTime - span->zero : 0),
+          (unsigned long long)book->peak.bytes, (unsigned long long)book->peak.objects, ReportSlice(span, book->peakTime));
+  reportNotes(out, report, failed);
+}
+
+/* reportNumbers -- print the members that are numbers over time; returns how many bytes these have */
+static Size reportNumbers(FILE *out, Report report, Bool *failed)
+{
+  Size size = ReportHeapJson(out, &report->heap, failed);
+
+  size += LivesJson(out, &report->lives, failed);
+  return size + ThreadsJson(out, &report->threads, failed);
+}
+
+/* reportHalve -- half as many slices, twice as long */
+static void reportHalve(Report report)
+{
+  static Bool first[ReportSlicesMAX / 2];
+
+  ReportHeapHalve(&report->heap, first);
+  SeriesHalve(&report->lives.table, first);
+  ThreadsHalve(&report->threads, first);
+  report->span.slices /= 2;
+  report->span.slice *= 2;
+}
+
+/* reportFit -- the numbers over time as text, which the caller frees, when slices have been halved until they have room;
+ * NULL: no memory */
+static char *reportFit(Report report, Bool *failed)
+{
+  char *text = NULL;
+  Size length, size;
+  FILE *out;
+
+  for (;;) {
+    if ((out = open_memstream(&text, &length)) == NULL)
+      return NULL;
+    size = reportNumbers(out, report, failed);
+    if (fclose(out) != 0 || *failed || size <= reportSeriesMAX || report->span.slices <= reportSlicesMIN)
+      return text;
+    free(text);
+    text = NULL;
+    reportHalve(report);
+  }
+}
+
+/* reportJson -- the data as one document.  FALSE: no memory */
+static Bool reportJson(FILE *out, void *data)
+{
+  Report report = data;
+  Bool failed = FALSE;
+  char *numbers = reportFit(report, &failed); /* first: the head says how many slices there are */
+
+  if (numbers == NULL)
+    return FALSE;
+  reportHead(out, report, &failed);
+  fputs(",\n", out);
+  RowsJson(out, &report->rows);
+  SurveyJson(out, &report->survey);
+  fputs(",\n", out);
+  fputs(numbers, out);
+  free(numbers);
+  RawJson(out, &report->raw, &failed);
+  fputs("}\n", out);
+  return !failed;
+}
+
+/* ---- The page ---- */
+
+/* reportWrite -- the page, around the data, in which nothing can end its element or begin another: < > and & stand in
+ * strings alone, where JSON has other words for them */
+static void reportWrite(FILE *file, const char *data, Size size)
+{
+  const char *const *piece;
+  Index i;
+
+  for (piece = reportPageHead; *piece != NULL; ++piece)
+    fputs(*piece, file);
+  for (i = 0; i < size; ++i)
+    if (data[i] == '<' || data[i] == '>' || data[i] == '&')
+      fprintf(file, "\\u%04x", (unsigned)data[i]);
+    else
+      putc(data[i], file);
+  for (piece = reportPageTail; *piece != NULL; ++piece)
+    fputs(*piece, file);
+}
+
+/* reportReplaces -- may the file be replaced: is it not there, or a report? */
+static Bool reportReplaces(const char *path)
+{
+  char begin[64] = "";
+  struct stat status;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  Bool report = fd < 0 && errno == ENOENT;
+  ssize_t got;
+
+  if (fd >= 0) {
+    got = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? read(fd, begin, sizeof begin - 1) : -1;
+    report = got == 0 || (got > 0 && strncmp(begin, reportPageHead[0], (Size)got) == 0);
+    (void)close(fd);
+  }
+  return report;
+}
+
+/* reportSave -- write the page beside its place, and put it there when it is whole; NULL, or what failed */
+static const char *reportSave(const char *path, const char *data, Size size)
+{
+  mode_t mask = umask(0);
+  char beside[4096];
+  int fd;
+  FILE *file = NULL;
+  Bool whole;
+
+  (void)umask(mask);
+  if (!reportReplaces(path))
+    return "it is there, and is no report";
+  if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
+    return strerror(ENAMETOOLONG);
+  fd = mkstemp(beside);
+  if (fd >= 0)
+    file = fdopen(fd, "w");
+  if (file == NULL)
+    return strerror(errno);
+  (void)fchmod(fd, 0666 & ~mask);
+  reportWrite(file, data, size);
+  whole = ferror(file) == 0 && fflush(file) == 0;
+  if (fclose(file) == 0 && whole && rename(beside, path) == 0)
+    return NULL;
+  (void)unlink(beside);
+  return strerror(errno);
+}
+
+static Bool reportText(FILE *out, void *data)
+{
+  Report report = data;
+  const char *path = report->wants.output, *wrong;
+  char *text = NULL;
+  Size size = 0;
+  FILE *made = open_memstream(&text, &size);
+  Bool done = made != NULL && reportJson(made, report);
+
+  if (made != NULL)
+    done = fclose(made) == 0 && done;
+  if (done) {
+    wrong = reportSave(path, text, size);
+    if (wrong != NULL) {
+      SayLine(stderr, "eventview: %s: %s", path, wrong);
+      *report->wants.wrong = TRUE;
+    } else {
+      SayLine(out, "%s", path);
+    }
+  }
+  free(text);
+  return done;
+}
+
+const ViewClassStruct ViewClassReport = {
+  "report", "a page of HTML with a graph, numbers and events (-o)", ViewTakesSKIP | ViewTakesOUTPUT, reportCreate, NULL,
+  reportFinish, reportText, reportJson, reportDestroy
+};

@@ -1,0 +1,147 @@
+/* bytesreader.h -- a cursor over bytes that nobody vouches for
+ *
+ * Reads integers of either byte order, LEB128 numbers and strings.  What would go beyond the end gives 0, and all reads
+ * behind it do so, too: `failed` says that it happened, and `next` stands at the end, so that loops end.
+ *
+ * Always true: next <= limit; once `failed`, next == limit.
+ *
+ * Tests: test/symbols/symbolstest.c, test/fuzz/fuzzsymbols.c
+ */
+#ifndef SYMBOLS_BYTESREADER_H
+#define SYMBOLS_BYTESREADER_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include <string.h>
+
+#include "base/types.h"
+
+typedef struct ReaderStruct {
+  const unsigned char *next, *limit;
+  Bool swapped; /* integers have the other byte order */
+  Bool failed;
+} ReaderStruct, *Reader;
+
+/* ReaderOf -- a cursor over `size` bytes, from `offset` on; one behind the end has failed, and so has one over no bytes
+ * (NULL), which stands somewhere all the same: arithmetic with NULL is undefined */
+static inline ReaderStruct ReaderOf(const unsigned char *bytes, Size size, uint64_t offset, Bool swapped)
+{
+  static const unsigned char none[1];
+
+  if (bytes == NULL || offset > size)
+    return (ReaderStruct){none, none, swapped, TRUE};
+  return (ReaderStruct){bytes + offset, bytes + size, swapped, FALSE};
+}
+
+#define ReaderLeft(reader) ((Size)((reader)->limit - (reader)->next))
+
+static inline void ReaderFail(Reader reader)
+{
+  reader->failed = TRUE;
+  reader->next = reader->limit;
+}
+
+/* ReaderSkip -- pass so many bytes */
+static inline void ReaderSkip(Reader reader, uint64_t size)
+{
+  if (UNLIKELY(size > ReaderLeft(reader)))
+    ReaderFail(reader);
+  else
+    reader->next += size;
+}
+
+/* ReaderUnsigned -- an integer of 1 to 8 bytes */
+static inline uint64_t ReaderUnsigned(Reader reader, unsigned size)
+{
+  uint64_t value = 0;
+  unsigned i;
+
+  if (UNLIKELY(size > ReaderLeft(reader)) || size > sizeof value) {
+    ReaderFail(reader);
+    return 0;
+  }
+  if (size == 4 || size == 8 || size == 2 || size == 1) {
+    uint16_t two;
+    uint32_t four;
+    switch (size) {
+    case 1:
+      value = *reader->next;
+      break;
+    case 2:
+      memcpy(&two, reader->next, sizeof two);
+      value = reader->swapped ? __builtin_bswap16(two) : two;
+      break;
+    case 4:
+      memcpy(&four, reader->next, sizeof four);
+      value = reader->swapped ? __builtin_bswap32(four) : four;
+      break;
+    default:
+      memcpy(&value, reader->next, sizeof value);
+      value = reader->swapped ? __builtin_bswap64(value) : value;
+    }
+  } else {
+    Bool big = reader->swapped != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    for (i = 0; i < size; ++i)
+      value |= (uint64_t)reader->next[i] << 8 * (big ? size - 1 - i : i);
+  }
+  reader->next += size;
+  return value;
+}
+
+#define ReaderU8(reader)  ((uint8_t)ReaderUnsigned(reader, 1))
+#define ReaderU16(reader) ((uint16_t)ReaderUnsigned(reader, 2))
+#define ReaderU32(reader) ((uint32_t)ReaderUnsigned(reader, 4))
+#define ReaderU64(reader) ReaderUnsigned(reader, 8)
+
+/* ReaderUleb, ReaderSleb -- LEB128 numbers; what has more than 64 bits is cut */
+static inline uint64_t ReaderUleb(Reader reader)
+{
+  uint64_t value = 0;
+  unsigned shift = 0;
+
+  while (LIKELY(reader->next < reader->limit)) {
+    unsigned char byte = *reader->next++;
+    if (shift < 64)
+      value |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80)
+      return value;
+    shift += 7;
+  }
+  reader->failed = TRUE;
+  return 0;
+}
+
+static inline int64_t ReaderSleb(Reader reader)
+{
+  uint64_t value = 0;
+  unsigned shift = 0;
+
+  while (LIKELY(reader->next < reader->limit)) {
+    unsigned char byte = *reader->next++;
+    if (shift < 64)
+      value |= (uint64_t)(byte & 0x7f) << shift;
+    shift += 7;
+    if (byte < 0x80) {
+      if ((byte & 0x40) != 0 && shift < 64)
+        value |= ~(uint64_t)0 << shift;
+      return (int64_t)value;
+    }
+  }
+  reader->failed = TRUE;
+  return 0;
+}
+
+/* ReaderString -- the string that begins here, NUL-terminated, in place; NULL if it does not end */
+static inline const char *ReaderString(Reader reader)
+{
+  const unsigned char *begin = reader->next, *end = memchr(begin, '\0', ReaderLeft(reader));
+
+  if (end == NULL) {
+    ReaderFail(reader);
+    return NULL;
+  }
+  reader->next = end + 1;
+  return (const char *)begin;
+}
+
+#endif /* SYMBOLS_BYTESREADER_H */

@@ -1,0 +1,297 @@
+/* modulemap.c -- which module of a process an address is in, at a time
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "symbols/modulemap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "log/typenames.h"
+#include "request/request.h"
+
+enum {
+  moduleLOAD = TypeCacheCLIENT, moduleUNLOAD, moduleBUILD,
+  moduleBackMAX = 64 /* modules before an address that are looked at */
+};
+
+enum { moduleBASE, moduleSIZE, moduleTEXT };
+
+static const TypeCacheKnownStruct moduleKnown[] = {{"ModuleLoad", moduleLOAD, {"AP base", "W size", "S path"}},
+                                                   {"ModuleUnload", moduleUNLOAD, {"AP base"}},
+                                                   {"ModuleBuild", moduleBUILD, {"AP base", NULL, "S id"}}};
+
+/* What one event tells. */
+typedef struct moduleTellStruct {
+  int tells;
+  uint64_t order;      /* in the log */
+  ModuleStruct module; /* what the event has of it; `from` is its time */
+} moduleTellStruct, *ModuleTell;
+
+struct ModuleMapStruct {
+  StringsStruct strings;
+  TypeCacheStruct types; /* TypeCacheTellStructs */
+  Count tells, tellCapacity;
+  ModuleTell tell;       /* owned; until all is settled */
+  Count modules, processes;
+  Module module;         /* owned */
+  Index *first;          /* owned; by process, one more: where its modules begin */
+  Bool failed;           /* there was no memory for an event */
+};
+
+Bool ModuleMapTells(EventType type)
+{
+  TypeCacheTellStruct tell;
+
+  TypeCacheMatch(&tell, type, moduleKnown, ARRAY_LENGTH(moduleKnown));
+  return tell.tells != TypeCacheNOTHING;
+}
+
+Res ModuleMapMake(ModuleMap *mapReturn, Count processes)
+{
+  ModuleMap map = calloc(1, sizeof *map);
+
+  if (map == NULL)
+    return ResMEMORY;
+  map->processes = processes;
+  map->first = calloc(processes + 1, sizeof *map->first);
+  TypeCacheInit(&map->types, sizeof(TypeCacheTellStruct));
+  if (map->first == NULL) {
+    free(map);
+    return ResMEMORY;
+  }
+  *mapReturn = map;
+  return ResOK;
+}
+
+static Bool moduleFail(ModuleMap map)
+{
+  map->failed = TRUE;
+  return FALSE;
+}
+
+Bool ModuleMapTake(ModuleMap map, LogEvent event)
+{
+  TypeCacheTell plan = TypeCacheTells(&map->types, event, moduleKnown, ARRAY_LENGTH(moduleKnown));
+  moduleTellStruct tell = {.order = map->tells};
+  const char *text;
+  Size length;
+
+  if (plan == NULL)
+    return moduleFail(map);
+  if (plan->tells == TypeCacheNOTHING || event->process->number >= map->processes)
+    return TRUE;
+  tell.tells = plan->tells;
+  tell.module = (ModuleStruct){.process = event->process->number, .from = event->time, .to = UINT64_MAX,
+                               .base = LogEventWord(event, (Index)plan->param[moduleBASE])};
+  if (plan->tells == moduleLOAD)
+    tell.module.size = LogEventWord(event, (Index)plan->param[moduleSIZE]);
+  if (plan->tells != moduleUNLOAD) {
+    text = LogEventString(event, (Index)plan->param[moduleTEXT], &length);
+    tell.module.path = tell.module.build = StringsAdd(&map->strings, text, length);
+    text = TypeCacheBase(text, &length);
+    tell.module.name = StringsAdd(&map->strings, text, length);
+  }
+  if (!Grow(&map->tell, &map->tellCapacity, map->tells, sizeof tell))
+    return moduleFail(map);
+  map->tell[map->tells++] = tell;
+  return TRUE;
+}
+
+static int moduleTellCompare(const void *a, const void *b)
+{
+  const moduleTellStruct *x = a, *y = b;
+
+  if (x->module.process != y->module.process)
+    return x->module.process < y->module.process ? -1 : 1;
+  if (x->module.base != y->module.base)
+    return x->module.base < y->module.base ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* moduleLoad -- a module is loaded; one that is told again, as state dumps do, is no new one */
+static Module moduleLoad(ModuleMap map, ModuleTell tell, Module open, uint32_t build)
+{
+  Module module = &map->module[map->modules];
+
+  if (open != NULL && open->to == UINT64_MAX && open->size == tell->module.size && open->path == tell->module.path)
+    return open;
+  *module = tell->module;
+  module->build = build;
+  ++map->modules;
+  return module;
+}
+
+/* moduleSettle -- make modules of what was told of one base of a process, `n` events in order */
+static void moduleSettle(ModuleMap map, ModuleTell tell, Count n)
+{
+  Module open = NULL;
+  uint32_t build = 0; /* that was told before its module */
+  Index i;
+
+  for (i = 0; i < n; ++i)
+    switch (tell[i].tells) {
+    case moduleLOAD:
+      open = moduleLoad(map, &tell[i], open, build);
+      build = 0;
+      break;
+    case moduleUNLOAD:
+      if (open != NULL && open->to == UINT64_MAX)
+        open->to = tell[i].module.from;
+      break;
+    default:
+      if (open != NULL && open->to == UINT64_MAX && open->build == 0)
+        open->build = tell[i].module.build;
+      else if (open == NULL || open->to != UINT64_MAX)
+        build = tell[i].module.build;
+    }
+}
+
+Res ModuleMapSettle(ModuleMap map)
+{
+  uint64_t most = 0;
+  Index i, end;
+
+  map->module = malloc((map->tells + 1) * sizeof *map->module);
+  if (map->module == NULL || map->failed)
+    return ResMEMORY;
+  if (map->tells > 0)
+    qsort(map->tell, map->tells, sizeof *map->tell, moduleTellCompare);
+  for (i = 0; i < map->tells; i = end) {
+    for (end = i + 1; end < map->tells && map->tell[end].module.process == map->tell[i].module.process &&
+                      map->tell[end].module.base == map->tell[i].module.base;)
+      ++end;
+    moduleSettle(map, &map->tell[i], end - i);
+  }
+  free(map->tell);
+  map->tell = NULL;
+  map->tells = map->tellCapacity = 0;
+  for (i = 0; i < map->modules; ++i) {
+    Module module = &map->module[i];
+    if (module->size > UINT64_MAX - module->base)
+      module->size = UINT64_MAX - module->base;
+    if (i > 0 && module[-1].process != module->process)
+      most = 0;
+    most = module->base + module->size > most ? module->base + module->size : most;
+    module->most = most;
+    ++map->first[module->process + 1];
+  }
+  for (i = 0; i < map->processes; ++i)
+    map->first[i + 1] += map->first[i];
+  return ResOK;
+}
+
+static Bool moduleChoose(void *data, LogProcess process, EventType type)
+{
+  UNUSED(data);
+  UNUSED(process);
+  return ModuleMapTells(type);
+}
+
+static Bool moduleEvent(LogRequest request, LogEvent event)
+{
+  return !ModuleMapTake(request->data, event);
+}
+
+Res ModuleMapRead(ModuleMap *mapReturn, Log log)
+{
+  LogRequestStruct request = LogRequestALL;
+  ModuleMap map;
+  Res res = ModuleMapMake(&map, LogProcesses(log));
+
+  if (res != ResOK)
+    return res;
+  request.data = map;
+  request.choose = moduleChoose;
+  request.kinds = LogKindsOf(log, moduleChoose, map);
+  request.event = moduleEvent;
+  res = LogRead(log, &request);
+  if (res == ResOK)
+    res = ModuleMapSettle(map);
+  if (res == ResOK)
+    *mapReturn = map;
+  else
+    ModuleMapDestroy(map);
+  return res;
+}
+
+void ModuleMapDestroy(ModuleMap map)
+{
+  if (map == NULL)
+    return;
+  StringsFinish(&map->strings);
+  TypeCacheFinish(&map->types);
+  free(map->tell);
+  free(map->module);
+  free(map->first);
+  free(map);
+}
+
+/* moduleBetter -- is `module` rather than `than` what an address belonged to at that time? */
+static Bool moduleBetter(Module module, Module than, uint64_t time)
+{
+  Bool there = module->from <= time && time < module->to, was = than->from <= time && time < than->to;
+
+  if (there != was)
+    return there;
+  if ((module->from > time) != (than->from > time))
+    return module->from > time;
+  return module->from > time ? module->from < than->from : module->from > than->from;
+}
+
+Module ModuleMapFind(ModuleMap map, Index process, uint64_t time, uint64_t address)
+{
+  Index low, high, first;
+  Module best = NULL;
+  Count back;
+
+  if (process >= map->processes)
+    return NULL;
+  first = low = map->first[process];
+  high = map->first[process + 1];
+  while (low < high) {
+    Index middle = low + (high - low) / 2;
+    if (map->module[middle].base <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (back = 0; low > first && map->module[low - 1].most > address && back < moduleBackMAX; ++back, --low) {
+    Module module = &map->module[low - 1];
+    if (address - module->base < module->size && (best == NULL || moduleBetter(module, best, time)))
+      best = module;
+  }
+  return best;
+}
+
+Count ModuleMapNumber(ModuleMap map, Module module)
+{
+  return module == NULL ? 0 : (Count)(module - map->module) + 1;
+}
+
+Module ModuleMapAt(ModuleMap map, Count number)
+{
+  return number == 0 ? NULL : &map->module[number - 1];
+}
+
+const char *ModuleMapString(ModuleMap map, uint32_t string, Size *lengthReturn)
+{
+  return StringsAt(&map->strings, string, lengthReturn);
+}
+
+Bool ModuleMapCheck(ModuleMap map)
+{
+  Index i;
+
+  for (i = 0; i < map->modules; ++i) {
+    Module module = &map->module[i];
+    if (module->process >= map->processes || i < map->first[module->process] || i >= map->first[module->process + 1])
+      return FALSE;
+    if (i > 0 && module[-1].process == module->process &&
+        (module[-1].base > module->base || module[-1].most > module->most ||
+         (module[-1].base == module->base && module[-1].from > module->from)))
+      return FALSE;
+  }
+  return map->first[map->processes] == map->modules;
+}

@@ -1,0 +1,76 @@
+/* objectfile.h -- an ELF file with code: its sections, its build id, and what its addresses mean
+ *
+ * The file is hostile: it may be any bytes, and may change while it is read.  So it is read, and never mapped; each
+ * offset and count in it is checked against its size before use; and nothing of it is trusted but as names to show.
+ *
+ * Always true (ObjectCheck): the sections and segments lie within what the file had when it was opened.
+ *
+ * Design: design/symbols.md .hostile      Tests: test/symbols/symbolstest.c, test/fuzz/fuzzsymbols.c
+ */
+#ifndef SYMBOLS_OBJECTFILE_H
+#define SYMBOLS_OBJECTFILE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "symbols/bytesreader.h"
+
+enum {
+  ObjectBuildMAX = 64,               /* bytes of a build id */
+  ObjectSectionMAX = 1 << 30,        /* bytes of a section that is read, as it is and unpacked */
+  ObjectSectionsMAX = 1 << 16,
+  ObjectSegmentsMAX = 1 << 10
+};
+
+typedef struct ObjectSectionStruct {
+  uint64_t flags, address, offset, size;
+  uint32_t name, type, link;
+  Bool tried;               /* whether or not that went well, it has been read */
+  unsigned char *bytes;     /* owned; of `length`, unpacked; NULL: not read, or not readable */
+  Size length;
+} ObjectSectionStruct, *ObjectSection;
+
+typedef struct ObjectSegmentStruct {
+  uint64_t address, offset, size, memory;
+  uint32_t type;
+  Bool runs;                /* its code may be executed */
+} ObjectSegmentStruct, *ObjectSegment;
+
+typedef struct ObjectFileStruct {
+  int fd;                   /* owned */
+  uint64_t size;
+  int64_t modified;         /* seconds since 1970 */
+  Bool wide, swapped;       /* 64 bits; the other byte order than ours */
+  Count sections, segments;
+  ObjectSection section;    /* owned */
+  ObjectSegment segment;    /* owned */
+  ObjectSection names;      /* of sections, or NULL */
+  uint64_t begin;           /* the address that the file's first byte would have; what a module's base is to a process */
+  unsigned char build[ObjectBuildMAX];
+  Size buildLength;         /* 0: it has none */
+  Bool packed;              /* a section was found compressed in a way that is not known here */
+} ObjectFileStruct, *ObjectFile;
+
+/* ObjectOpen -- open the file at `path`
+ * returns   ResIO: errno says why; ResFORMAT: it is no regular file, or no ELF file that has been linked
+ * Nothing is opened that is no regular file: neither a device nor a FIFO notices. */
+extern Res ObjectOpen(ObjectFile *objectReturn, const char *path);
+extern void ObjectClose(ObjectFile object); /* NULL is none */
+
+/* ObjectOpenRegular -- a descriptor for reading a regular file; -1 with errno set, EINVAL if it
+ * is none.  `flags` are added to those of open: O_NOFOLLOW. */
+extern int ObjectOpenRegular(const char *path, int flags);
+
+/* ObjectNamed -- the section with this name, or NULL.  ObjectBytes -- its bytes, which stay until ObjectClose, or
+ * NULL. */
+extern ObjectSection ObjectNamed(ObjectFile object, const char *name);
+extern const unsigned char *ObjectBytes(ObjectFile object, ObjectSection section, Size *sizeReturn);
+
+/* ObjectRuns -- is the address in a segment with code? */
+extern Bool ObjectRuns(ObjectFile object, uint64_t address);
+
+/* ObjectBuildIs -- has it this build id, in hex?  Also if it has none and nothing is asked for (length 0). */
+extern Bool ObjectBuildIs(ObjectFile object, const char *build, Size length);
+
+extern Bool ObjectCheck(ObjectFile object);
+
+#endif /* SYMBOLS_OBJECTFILE_H */

@@ -1,0 +1,60 @@
+/* ehframe.h -- unwind rows: how the caller of a frame is found, from a module's .eh_frame
+ *
+ * Compilers describe for each instruction where the canonical frame address (CFA: the stack pointer of the caller
+ * behind the call) and the saved registers are.  A row is that description for one instruction, of which only what a
+ * walk needs is kept: the CFA, and where the caller's rbp is saved.  The return address is always below the CFA.
+ *
+ * The bytes are those of a module that is loaded, and may be damaged: nothing outside the given bounds is read, and
+ * what is not understood gives RowUNKNOWN.
+ *
+ * Threads: any, at any time; signal handlers, too.  Nothing is allocated, locked or kept.
+ * Design: design/unwind.md .row      Tests: test/unwind/ehframetest.c, test/fuzz/fuzzunwind.c
+ */
+#ifndef UNWIND_EHFRAME_H
+#define UNWIND_EHFRAME_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+typedef enum RowKind {
+  RowUNKNOWN,   /* no description, a damaged one, or a rule that is not understood: the walk ends */
+  RowOUTERMOST, /* the function says that it has no caller */
+  RowRSP,       /* CFA = rsp + cfaOffset; rbp is at CFA + rbpOffset */
+  RowRBP,       /* CFA = rbp + cfaOffset; rbp is at CFA + rbpOffset */
+  RowREALIGNED, /* CFA = *(rbp + cfaOffset); rbp is at rbp + rbpOffset: functions that align their stack */
+  RowSIGNAL,    /* a signal's frame: all registers are in the context at rsp */
+  RowLIMIT
+} RowKind;
+
+typedef struct UnwindRowStruct {
+  RowKind kind;
+  Bool rbpSaved;     /* FALSE: the caller's rbp is still in rbp */
+  int32_t cfaOffset; /* bytes */
+  int32_t rbpOffset; /* bytes */
+} UnwindRowStruct, *UnwindRow;
+
+/* EhFrameRow -- the row of an instruction
+ *
+ * at           address inside the instruction: a return address minus one, or where a signal interrupted
+ * hdr          the module's .eh_frame_hdr
+ * base, limit  what of the module may be read: its segment with .eh_frame_hdr and .eh_frame
+ * cost         a binary search, and the interpretation of one function's description: some 200 ns
+ * source       System V ABI for AMD64, 4.2.4; LSB 5.0, 10.6 (exception frames)
+ */
+extern void EhFrameRow(UnwindRow row, Word at, const uint8_t *hdr, const uint8_t *base, const uint8_t *limit);
+
+/* EhFrameNext -- the next description of an .eh_frame, in the order in which they stand there
+ *
+ * at           where to look; becomes what follows the description
+ * base, limit  the .eh_frame, of which nothing else is read
+ * returns      FALSE: there is none any more, or what follows is damaged
+ * locationReturn, addressReturn  where its function begins; where the description stands: for EhFrameDescribed
+ */
+extern Bool EhFrameNext(Word *locationReturn, Word *addressReturn, Word *at, const uint8_t *base, const uint8_t *limit);
+
+/* EhFrameDescribed -- the row of an instruction by the description at an address; RowUNKNOWN if it is of another
+ * function */
+extern void EhFrameDescribed(UnwindRow row, Word at, Word address, const uint8_t *base, const uint8_t *limit);
+
+#endif /* UNWIND_EHFRAME_H */

@@ -1,0 +1,29 @@
+/* loadedmodule.h -- a module as it is mapped: its program headers and segments
+ *
+ * The bytes are those of a module that is loaded, and may be damaged: nothing outside its mapping is read.
+ *
+ * Threads: any; signal handlers, too.  Nothing is allocated, locked or kept.
+ * Design: design/unwind.md .row.hostile      Tests: test/unwind/ehframetest.c, test/unwind/noheader.t
+ */
+#ifndef UNWIND_LOADEDMODULE_H
+#define UNWIND_LOADEDMODULE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+typedef struct LoadedModuleStruct {
+  const uint8_t *start, *limit; /* of the mapping; the file's first bytes are at its start */
+  const char *path;             /* of its file; empty: the executable */
+} LoadedModuleStruct, *LoadedModule;
+
+/* LoadedModuleFirst -- what the linker took for the address of a module's first byte; 0 also if its headers are
+ * damaged */
+extern Word LoadedModuleFirst(const LoadedModuleStruct *module);
+
+/* LoadedModuleSegment -- the segment that has an address, as the linker counted them; FALSE: none that can be read
+ * has */
+extern Bool LoadedModuleSegment(const uint8_t **base, const uint8_t **limit, const LoadedModuleStruct *module,
+                                Word address);
+
+#endif /* UNWIND_LOADEDMODULE_H */

@@ -1,0 +1,175 @@
+/* stacktree.c -- the stacks of a process, each with a number
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Nodes are given out in order.  Each is in one chain of a hash table, at whose head new ones are put; none is ever
+ * removed while others may look.
+ */
+#include "unwind/stacktree.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/aver.h"
+#include "plinth/rawsyscall.h"
+
+#define chainSHIFT 16
+#define chainCOUNT ((Count)1 << chainSHIFT)
+
+StackNode StackTreeNodes;
+
+static struct {
+  StackTold told;
+  StackNumber *chains;     /* chainCOUNT heads */
+  uint64_t given;          /* numbers that have been given, those of no frame among them; may be beyond the maximum */
+  uint64_t lost;
+} tree;
+
+#define nodesSIZE  (StackTreeMAX * sizeof(StackNodeStruct))
+#define chainsSIZE (chainCOUNT * sizeof(StackNumber))
+
+Res StackTreeInit(StackTold told)
+{
+  uint8_t *memory = RawMapAt(NULL, nodesSIZE + chainsSIZE, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+  AVER(StackTreeNodes == NULL);
+  AVER(told != NULL);
+  if (memory == NULL)
+    return ResMEMORY;
+  tree.told = told;
+  tree.chains = (StackNumber *)(memory + nodesSIZE);
+  tree.given = StackFIRST;
+  __atomic_store_n(&StackTreeNodes, (StackNode)(void *)memory, __ATOMIC_RELEASE);
+  return ResOK;
+}
+
+void StackTreeForget(void)
+{
+  AVER(StackTreeNodes != NULL);
+  /* The pages are zero when they are touched again. */
+  (void)RawCall(SYS_madvise, StackTreeNodes, nodesSIZE + chainsSIZE, MADV_DONTNEED);
+  tree.given = StackFIRST;
+  tree.lost = 0;
+}
+
+static Index chainOf(StackNumber parent, Word at)
+{
+  return ((at ^ (Word)parent << 40 ^ (Word)parent << 7) * 0x9e3779b97f4a7c15u) >> (64 - chainSHIFT);
+}
+
+/* parentOf -- the number of a node's caller */
+static StackNumber parentOf(StackNumber number)
+{
+  return __atomic_load_n(&StackTreeNodes[number].parent, __ATOMIC_RELAXED) & ~StackSHORT;
+}
+
+/* chainFind -- a node of a chain from one number up to, not including, another; 0: it has none such */
+static StackNumber chainFind(StackNumber from, StackNumber to, StackNumber parent, Word at)
+{
+  StackNumber number;
+
+  for (number = from; number != to; number = StackTreeNodes[number].next)
+    if (__atomic_load_n(&StackTreeNodes[number].at, __ATOMIC_RELAXED) == at && parentOf(number) == parent)
+      return number;
+  return 0;
+}
+
+/* nodeMake -- a new node, put at the head of its chain, which had `head` when it was looked through */
+static StackNumber nodeMake(StackNumber *chain, StackNumber head, StackNumber parent, Word at)
+{
+  uint64_t number = __atomic_fetch_add(&tree.given, 1, __ATOMIC_RELAXED);
+  StackNumber seen = head, found;
+  StackNode node;
+
+  if (number >= StackTreeMAX) {
+    __atomic_store_n(&tree.given, StackTreeMAX, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tree.lost, 1, __ATOMIC_RELAXED);
+    return parent | StackSHORT;
+  }
+  node = &StackTreeNodes[number];
+  __atomic_store_n(&node->parent, parent | StackSHORT, __ATOMIC_RELAXED);
+  node->next = head;
+  __atomic_store_n(&node->at, at, __ATOMIC_RELEASE);
+  /* Before anybody else can find and use it: readers have events in order of time. */
+  tree.told((StackNumber)number, parent, at);
+  while (!__atomic_compare_exchange_n(chain, &head, (StackNumber)number, FALSE, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+    /* Another thread was faster.  If it has put the same frame there, our number is not used. */
+    found = chainFind(head, seen, parent, at);
+    if (found != 0)
+      return found;
+    seen = head;
+    node->next = head;
+  }
+  __atomic_store_n(&node->parent, parent, __ATOMIC_RELEASE);
+  return (StackNumber)number;
+}
+
+StackNumber StackTreeFind(StackNumber parent, Word at)
+{
+  StackNumber *chain = &tree.chains[chainOf(parent, at)];
+  StackNumber head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+  StackNumber number = chainFind(head, 0, parent, at);
+
+  AVER_CRITICAL((parent & ~StackSHORT) < StackTreeMAX);
+  if (LIKELY(number != 0))
+    return number;
+  return (parent & StackSHORT) != 0 ? parent : nodeMake(chain, head, parent, at);
+}
+
+void StackTreeUnload(Word base, Word limit)
+{
+  StackNumber end = (StackNumber)(StackTreeCount() + StackFIRST), number;
+
+  for (number = StackFIRST; number < end; ++number)
+    if (__atomic_load_n(&StackTreeNodes[number].at, __ATOMIC_ACQUIRE) - base < limit - base)
+      __atomic_store_n(&StackTreeNodes[number].at, 0, __ATOMIC_RELEASE);
+}
+
+void StackTreeTell(void)
+{
+  StackNumber limit = (StackNumber)(StackTreeCount() + StackFIRST), number;
+
+  if (__atomic_load_n(&StackTreeNodes, __ATOMIC_ACQUIRE) == NULL)
+    return;
+  for (number = StackFIRST; number < limit; ++number)
+    /* A thread that has taken a number and not yet filled it in tells the frame itself. */
+    if (__atomic_load_n(&StackTreeNodes[number].at, __ATOMIC_ACQUIRE) != 0)
+      tree.told(number, parentOf(number), StackTreeNodes[number].at);
+}
+
+Bool StackTreeIs(StackNumber number, StackNumber parent, Word at)
+{
+  return number >= StackFIRST && number < StackFIRST + StackTreeCount() && StackTreeNodes[number].at == at
+         && parentOf(number) == parent;
+}
+
+Count StackTreeCount(void)
+{
+  uint64_t given = __atomic_load_n(&tree.given, __ATOMIC_RELAXED);
+
+  return given < StackFIRST ? 0 : (given < StackTreeMAX ? given : StackTreeMAX) - StackFIRST;
+}
+
+Count StackTreeLost(void)
+{
+  return __atomic_load_n(&tree.lost, __ATOMIC_RELAXED);
+}
+
+Bool StackTreeCheck(void)
+{
+  Count count = StackTreeCount() + StackFIRST;
+  Count left = count; /* nodes that chains may still have; a chain that closes to a ring has too many */
+  StackNumber number;
+  Index i;
+
+  for (number = StackFIRST; number < count; ++number)
+    if (parentOf(number) >= number)
+      return FALSE;
+  for (i = 0; i < chainCOUNT; ++i)
+    for (number = tree.chains[i]; number != 0; number = StackTreeNodes[number].next)
+      if (number < StackFIRST || number >= count || left-- == 0
+          || (StackTreeNodes[number].at != 0 && chainOf(parentOf(number), StackTreeNodes[number].at) != i))
+        return FALSE;
+  return TRUE;
+}
