@@ -4,6 +4,8 @@
  */
 #include "analyse/footprint.h"
 
+#include "analyse/spans.h"
+#include "heap/heap.h"
 #include "logmake.h"
 #include "request/request.h"
 
@@ -30,7 +32,8 @@ static void memoryBegin(const char *registry)
 }
 
 /* memoryOne -- an event of a process, in a block of its own */
-static void memoryOne(MakeProcess of, unsigned kind, uint16_t code, uint64_t time, const uint64_t *values, const char *s)
+static void memoryOne(MakeProcess of, unsigned kind, uint16_t code, uint64_t time, const uint64_t *values,
+                      const char *s)
 {
   Index i = of == collector ? 3 : of == process[0] ? 0 : of == process[1] ? 1 : 2;
 
@@ -47,37 +50,51 @@ static void memoryMap(Index i, uint64_t time, uint64_t page, uint64_t pages)
             (uint64_t[]){page * memoryPAGES, pages * memoryPAGES, 3, 2}, NULL);
 }
 
+static Heap heap; /* which knows when processes end */
+
+static void memoryOther(void *data, HeapOperation operation)
+{
+  if (operation->kind == HeapPROCESSEND)
+    FootprintEnd(data, operation->process);
+}
+
 static Bool memoryHook(LogRequest request, LogEvent event)
 {
-  MemoryEvent(request->data, event);
+  HeapEvent(heap, event);
+  FootprintEvent(request->data, event);
   return FALSE;
 }
 
 /* memoryRead -- the log so far, read; the caller destroys what comes back */
-static Memory memoryRead(Log *logReturn)
+static Footprint memoryRead(Log *logReturn)
 {
   static const LogRequestStruct all = LogRequestALL;
   LogHooksStruct hooks = {0};
   const char *paths[] = {path};
   LogRequestStruct request = all;
   char error[512] = "";
-  Memory memory = NULL;
+  Footprint footprint = NULL;
 
   MakeWrite(&make, path);
-  if (LogOpen(logReturn, paths, 1, &hooks, error, sizeof error) != ResOK || MemoryCreate(&memory, *logReturn) != ResOK)
+  if (LogOpen(logReturn, paths, 1, &hooks, error, sizeof error) != ResOK ||
+      FootprintCreate(&footprint, *logReturn) != ResOK)
     makeFail(error);
-  request.data = memory;
+  if (HeapCreate(&heap, &(HeapClientStruct){footprint, memoryOther, memoryOther, memoryOther, memoryOther, FALSE},
+                 *logReturn) != ResOK)
+    makeFail("no heap");
+  request.data = footprint;
   request.event = memoryHook;
   TapIs(LogRead(*logReturn, &request), ResOK, "the log is read");
-  TapIs(MemoryFinish(memory), ResOK, "to its end");
-  return memory;
+  TapIs(FootprintFinish(footprint), ResOK, "to its end");
+  HeapDestroy(heap);
+  return footprint;
 }
 
-static void memoryDone(Memory memory, Log log)
+static void memoryDone(Footprint footprint, Log log)
 {
   Index i;
 
-  MemoryDestroy(memory);
+  FootprintDestroy(footprint);
   LogClose(log);
   MakeFree(&make);
   MakeProcessFree(collector);
@@ -88,8 +105,8 @@ static void memoryDone(Memory memory, Log log)
 /* testEnds -- a process that becomes another, one that exits, and what is told too late */
 static void testEnds(void)
 {
-  MemoryBytesStruct bytes;
-  Memory memory;
+  FootprintBytesStruct bytes;
+  Footprint footprint;
   Index i = 0;
   Log log;
 
@@ -104,27 +121,27 @@ static void testEnds(void)
   memoryOne(collector, EventKindSystem, EventProcessExitCODE, 240, (uint64_t[]){22, 0}, "exit");
   memoryMap(1, 250, 100, 4);
   memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 260, (uint64_t[]){20, 1, 6000, 1, 1, 1, 1, 1}, NULL);
-  memory = memoryRead(&log);
-  MemoryMapped(&bytes, memory, NULL);
+  footprint = memoryRead(&log);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
   TapIs(bytes.peak, (21 + 5) * memoryPAGES, "the peak is of those that live together");
   TapIs(bytes.peakTime - bytes.peakTime / 1000 * 1000, 220, "at its time");
   TapIs(bytes.end, (10 + 5 + 25) * memoryPAGES, "the end is that of each");
-  MemoryResident(&bytes, memory, NULL);
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
   TapIs(bytes.peak, 12000, "resident: the sum of the latest samples");
   TapIs(bytes.end, 13000, "and of the last ones");
   for (i = 0; i < 4; ++i) {
     static const uint64_t pages[] = {0, 10, 25, 5};
-    MemoryMapped(&bytes, memory, &i);
+    bytes = FootprintBytesOf(footprint, FootprintMAPPED, &i);
     TapIs(bytes.peak, pages[LogProcessAt(log, i)->header.identity - 0xc0] * memoryPAGES, "process %zu has its own", i);
   }
-  memoryDone(memory, log);
+  memoryDone(footprint, log);
 }
 
 /* testLate -- the collector notices late what a process has become: it has mapped before, and emits no more */
 static void testLate(void)
 {
-  MemoryBytesStruct bytes;
-  Memory memory;
+  FootprintBytesStruct bytes;
+  Footprint footprint;
   Log log;
 
   memoryBegin(EventRegistryTEXT);
@@ -135,19 +152,19 @@ static void testLate(void)
   memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 140, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
   memoryOne(collector, EventKindSystem, EventProcessExecCODE, 150, (uint64_t[]){20}, "/bin/other");
   memoryMap(2, 160, 32, 3);
-  memory = memoryRead(&log);
-  MemoryMapped(&bytes, memory, NULL);
+  footprint = memoryRead(&log);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
   TapIs(bytes.peak, (10 + 5) * memoryPAGES, "who becomes what it is has not ended, who becomes another has");
-  MemoryResident(&bytes, memory, NULL);
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
   TapIs(bytes.peak, 12000, "the same for what is resident");
-  memoryDone(memory, log);
+  memoryDone(footprint, log);
 }
 
 /* testTwo -- two of one number live together as long as both emit: libraries of two kinds in one process */
 static void testTwo(void)
 {
-  MemoryBytesStruct bytes;
-  Memory memory;
+  FootprintBytesStruct bytes;
+  Footprint footprint;
   Log log;
 
   memoryBegin(EventRegistryTEXT);
@@ -157,11 +174,11 @@ static void testTwo(void)
   memoryMap(1, 130, 96, 2);
   memoryOne(collector, EventKindSystem, EventProcessExitCODE, 140, (uint64_t[]){20, 0}, "exit");
   memoryMap(2, 150, 16, 40);
-  memory = memoryRead(&log);
-  MemoryMapped(&bytes, memory, NULL);
+  footprint = memoryRead(&log);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
   TapIs(bytes.peak, 40 * memoryPAGES, "both have ended when the process has");
   TapIs(bytes.end, (11 + 22 + 40) * memoryPAGES, "and each kept what it mapped while both emitted");
-  memoryDone(memory, log);
+  memoryDone(footprint, log);
 }
 
 /* testBreak -- where the break was before is told; in logs of registry 1.0 it is where it was put last */
@@ -170,8 +187,8 @@ static void testBreak(Bool old)
   static const char params[] = " AA limit before\n";
   static char registry[sizeof EventRegistryTEXT];
   const char *at = strstr(EventRegistryTEXT, params);
-  MemoryBytesStruct bytes;
-  Memory memory;
+  FootprintBytesStruct bytes;
+  Footprint footprint;
   Log log;
 
   if (at == NULL)
@@ -182,11 +199,48 @@ static void testBreak(Bool old)
   memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 100, (uint64_t[]){100000, 99000}, NULL);
   memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 110, (uint64_t[]){400000, 300000}, NULL);
   memoryOne(process[0], EventKindArena, EventMemoryBreakCODE, 120, (uint64_t[]){390000, 400000}, NULL);
-  memory = memoryRead(&log);
-  MemoryMapped(&bytes, memory, NULL);
+  footprint = memoryRead(&log);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
   TapIs(bytes.peak, (old ? 98 - 25 : 98 - 74) * memoryPAGES, "what the program added to the data segment");
   TapIs(bytes.end, bytes.peak - 2 * memoryPAGES, "and took away");
-  memoryDone(memory, log);
+  memoryDone(footprint, log);
+}
+
+/* memoryMany -- so many mappings of a page that touch no other */
+static void memoryMany(Index i, uint64_t time, uint64_t count)
+{
+  uint64_t page;
+
+  MakeBlockBegin(&block, process[i], process[i]->header.pid, EventKindArena, sequence[i], time);
+  for (page = 1; page <= count; ++page) {
+    uint64_t values[] = {2 * page * memoryPAGES, memoryPAGES, 3, 2};
+    while (!MakeEvent(&block, EventMemoryMapCODE, time, values, NULL)) {
+      MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+      MakeBlockNext(&block, time);
+    }
+  }
+  MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+  sequence[i] = block.header.sequence + 1;
+}
+
+/* testScarce -- where there is no room for more mappings, those of processes that have ended make room */
+static void testScarce(void)
+{
+  enum { MANY = SpansNodesMAX / 2 + 1000 };
+  FootprintBytesStruct bytes;
+  Footprint footprint;
+  Log log;
+
+  memoryBegin(EventRegistryTEXT);
+  memoryMany(0, 100, MANY);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 200, (uint64_t[]){20, 0}, "exit");
+  memoryMany(2, 300, MANY);
+  footprint = memoryRead(&log);
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
+  TapIs(FootprintLeft(footprint), 0, "mappings of two processes, together more than can be followed, are all followed");
+  TapIs(bytes.end, 2 * MANY * (uint64_t)memoryPAGES, "and counted");
+  TapIs(bytes.peak, MANY * (uint64_t)memoryPAGES, "as one after the other");
+  memoryDone(footprint, log);
 }
 
 int main(void)
@@ -200,6 +254,7 @@ int main(void)
   testTwo();
   testBreak(FALSE);
   testBreak(TRUE);
+  testScarce();
   (void)unlink(path);
   return TapDone();
 }

@@ -24,7 +24,8 @@ static uint64_t spansBytes(const Bool *bits)
   return bytes;
 }
 
-/* testRandom -- what is added and removed at random, over one another, in several sets; now and then a set is cleared */
+/* testRandom -- what is added and removed at random, over one another, in several sets; now and then a set
+ * is cleared */
 static void testRandom(uint64_t seed)
 {
   Index i, which, wrong = 0, broken = 0;
@@ -53,12 +54,34 @@ static void testRandom(uint64_t seed)
   TapOk(pool.used <= spansSETS * spansPAGES, "nodes are used again");
 }
 
+/* testCheck -- each thing that is always true of a set, made untrue */
+static void testCheck(void)
+{
+  SpansStruct spans = {0};
+  Span root, child;
+  Index i;
+
+  for (i = 1; i <= 9; ++i)
+    if (SpansAdd(&pool, &spans, i * 100, i * 100 + 10) != ResOK)
+      abort();
+  root = &pool.node[spans.root];
+  child = &pool.node[root->left != 0 ? root->left : root->right];
+  TapOk(SpansCheck(&pool, &spans), "a set of nine spans is as it should be");
+  PLANT(spans.bytes, 91, SpansCheck(&pool, &spans), "a sum that is wrong");
+  PLANT(root->to, root->from, SpansCheck(&pool, &spans), "a span that is empty");
+  PLANT(root->to, root->from + 100, SpansCheck(&pool, &spans), "a span that touches the next");
+  PLANT(child->from, root->from, SpansCheck(&pool, &spans), "spans that are out of order");
+  PLANT(root->priority, child->priority - 1, SpansCheck(&pool, &spans), "a child with a higher priority");
+  SpansClear(&pool, &spans);
+}
+
 static void testEnds(void)
 {
   SpansStruct all = {0};
 
   TapOk(SpansAdd(&pool, &all, 0, UINT64_MAX) == ResOK && all.bytes == UINT64_MAX, "all there is");
-  TapOk(SpansRemove(&pool, &all, 10, 10) == ResOK && SpansRemove(&pool, &all, 20, 10) == ResOK && all.bytes == UINT64_MAX,
+  TapOk(SpansRemove(&pool, &all, 10, 10) == ResOK && SpansRemove(&pool, &all, 20, 10) == ResOK &&
+            all.bytes == UINT64_MAX,
         "nothing is nothing");
   TapOk(SpansRemove(&pool, &all, 1, UINT64_MAX - 1) == ResOK && all.bytes == 2 && SpansCheck(&pool, &all), "a hole");
   SpansClear(&pool, &all);
@@ -93,6 +116,7 @@ int main(void)
   testRandom(seed);
   for (i = 0; i < spansSETS; ++i)
     SpansClear(&pool, &set[i]);
+  testCheck();
   testEnds();
   testLimit();
   SpanPoolFinish(&pool);

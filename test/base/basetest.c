@@ -92,7 +92,8 @@ static void testNumbers(uint64_t seed)
   }
   TapIs(wrong, 0, "decimal and hex are printf's");
   TapOk(strcmp(decimal(0), "0") == 0 && strcmp(decimal(UINT64_MAX), "18446744073709551615") == 0, "decimal's ends");
-  TapOk(CountAdd(3, 4) == 7 && CountAdd(0, CountMAX) == CountMAX && CountAdd(3, UINT64_MAX) == 4 && CountAdd(CountMAX, CountMAX) == CountMAX,
+  TapOk(CountAdd(3, 4) == 7 && CountAdd(0, CountMAX) == CountMAX && CountAdd(3, UINT64_MAX) == 4 &&
+            CountAdd(CountMAX, CountMAX) == CountMAX,
         "of counts more than there can be count one, and no sum wraps");
   TapOk(*TextPlural(1) == '\0' && strcmp(TextPlural(0), "s") == 0 && strcmp(TextPlural(2), "s") == 0 &&
         strcmp(TextPlural((1ULL << 32) + 1), "s") == 0, "one is one, and all else many");
@@ -106,15 +107,13 @@ static void testAppending(void)
   TextInit(&text, room, sizeof room);
   TextString(&text, "a");
   TextChar(&text, ' ');
-  TextSigned(&text, -5);
-  TextChar(&text, ' ');
-  TextSigned(&text, INT64_MIN);
+  TextDecimal(&text, UINT64_MAX);
   TextChar(&text, ' ');
   TextPadded(&text, 42, 9);
   TextChar(&text, ' ');
   TextPadded(&text, 123456, 3);
   TextBytes(&text, " xyz", 2);
-  TapOk(strcmp(TextTerminate(&text), "a -5 -9223372036854775808 000000042 123456 x") == 0, "pieces follow one another");
+  TapOk(strcmp(TextTerminate(&text), "a 18446744073709551615 000000042 123456 x") == 0, "pieces follow one another");
   TapOk(!text.overflow && TextLength(&text) == strlen(room) && TextRoom(&text) == sizeof room - 1 - strlen(room),
         "length and room");
 }
@@ -136,7 +135,8 @@ static void testPlain(void)
   TapIs(wrong, 0, "controls of C0, DEL and C1 are not printable, nor what is no UTF-8");
   TextInit(&text, room, sizeof room);
   TextPlain(&text, "a\\\"\n\xc2\x9b\xc3\xa4\x9b", 9);
-  TapOk(strcmp(TextTerminate(&text), "a\\\"\\012\\302\\233\xc3\xa4\\233") == 0, "what is not is escaped, all else stays");
+  TapOk(strcmp(TextTerminate(&text), "a\\\"\\012\\302\\233\xc3\xa4\\233") == 0,
+        "what is not is escaped, all else stays");
   TextInit(&text, room, 7);
   TextPlain(&text, "abcd\x1b" "e", 6);
   TapOk(strcmp(TextTerminate(&text), "abcd") == 0 && text.overflow, "an escape is not cut in two");
@@ -160,6 +160,37 @@ static void testCut(void)
              small[size] != '#';
   }
   TapIs(wrong, 0, "a text is cut where its room ends, and says so");
+}
+
+static void testReadNumber(void)
+{
+  const char *at = "120 18446744073709551614 18446744073709551616 99999999999999999999999 ff0g";
+
+  TapOk(TextNumber(&at, 10) == 120 && *at == ' ', "digits are read, and no more");
+  TapOk(TextNumber(&at, 10) == 0 && *at == ' ', "where there are none nothing is passed");
+  ++at;
+  TapOk(TextNumber(&at, 10) == UINT64_MAX - 1 && *at++ == ' ', "the largest number");
+  TapOk(TextNumber(&at, 10) == UINT64_MAX && *at++ == ' ', "one that is too large is the largest, and is passed");
+  TapOk(TextNumber(&at, 10) == UINT64_MAX && *at++ == ' ', "so is one that is much too large");
+  TapOk(TextNumber(&at, 16) == 0xff0 && *at == 'g', "hexadecimal");
+}
+
+static void testFormat(void)
+{
+  const uint64_t large = UINT64_MAX;
+  char line[128], libc[128], small[8];
+  TextStruct text;
+
+  (void)snprintf(libc, sizeof libc, "%s of %c: %.*s %u %zu %ju %#jx", "all", 'x', 3, "abcdef", 7u, (size_t)12345678901,
+                 large, large);
+  (void)TextMake(line, sizeof line, "%s of %c: %.*s %u %zu %ju %#jx", "all", 'x', 3, "abcdef", 7u, (size_t)12345678901,
+                 large, large);
+  TapOk(strcmp(line, libc) == 0, "as printf has it: %s", line);
+  TextInit(&text, line, sizeof line);
+  TextFormat(&text, "%u", 1u);
+  TextFormat(&text, "+%u=%s", 2u, "3");
+  TapOk(strcmp(TextTerminate(&text), "1+2=3") == 0, "appended");
+  TapOk(strcmp(TextMake(small, sizeof small, "%ju events", large), "1844674") == 0, "cut where the room ends");
 }
 
 static void testDoubles(uint64_t seed)
@@ -409,7 +440,8 @@ static void testSettings(void)
   (void)TextTerminate(&text);
   TapOk(SettingsSound(settings, names, ARRAY_LENGTH(names)), "what is written is sound: %s", settings + 700);
   TapOk(strpbrk(settings, " ;'\"\\$\n") == NULL, "and may stand in a line of a shell");
-  TapOk(SettingsGet(settings, "log", value, sizeof value) == value && strcmp(value, every) == 0, "each byte comes back");
+  TapOk(SettingsGet(settings, "log", value, sizeof value) == value && strcmp(value, every) == 0,
+        "each byte comes back");
   TapOk(SettingsGet(settings, "blocks", value, sizeof value) != NULL && strcmp(value, "12") == 0, "a number");
   TapOk(SettingsGet(settings, "block", value, sizeof value) != NULL && value[0] == '\0',
         "an empty value; a name that begins another one");
@@ -429,6 +461,8 @@ int main(void)
   testWords();
   testNumbers(seed);
   testAppending();
+  testReadNumber();
+  testFormat();
   testPlain();
   testCut();
   testDoubles(seed);

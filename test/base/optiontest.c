@@ -69,7 +69,8 @@ static void parse(RunStruct *run, const char *line, Bool stopAtOperand)
 /* A tool with three uses; returns whether the line fits those that are chosen. */
 static Bool fits(const char *line, uint64_t chosen, int *status)
 {
-  static const OptionUseStruct uses[] = {{"--as=one", 1}, {"--as=two", 3}, {"--look", 4}, {"--as=three", 1}, {"four", 1}};
+  static const OptionUseStruct uses[] = {
+      {"--as=one", 1}, {"--as=two", 3}, {"--look", 4}, {"--as=three", 1}, {"four", 1}};
   static char words[256];
   Bool thin = FALSE, look = FALSE, any = FALSE;
   Count value = 0;
@@ -93,8 +94,8 @@ static Bool fits(const char *line, uint64_t chosen, int *status)
          OptionFit(&tool, uses, ARRAY_LENGTH(uses), chosen, status);
 }
 
-/* The same in a child whose output to `fd` comes back in `output`; returns the child's status.  With something `chosen`,
- * it is asked whether the line fits. */
+/* The same in a child whose output to `fd` comes back in `output`; returns the child's status.  With something
+ * `chosen`, it is asked whether the line fits. */
 static int apart(const char *line, uint64_t chosen, int fd, char *output, size_t size)
 {
   RunStruct run;
@@ -138,10 +139,11 @@ static void testFit(void)
     uint64_t chosen;
     const char *message;
   } misfits[] = {
-    {"tool --value 0", 1, "tool: --value has no meaning with --as=one; it is for --as=two\n"},
-    {"tool --any -at", 4, "tool: --thin has no meaning with --look\n"},
-    {"tool -l", 3, "tool: --look has no meaning with --as=one and --as=two\n"},
-    {"tool -t --value=1", 13, "tool: --value has no meaning with --as=one, --look and --as=three; it is for --as=two\n"},
+      {"tool --value 0", 1, "tool: --value has no meaning with --as=one; it is for --as=two\n"},
+      {"tool --any -at", 4, "tool: --thin has no meaning with --look\n"},
+      {"tool -l", 3, "tool: --look has no meaning with --as=one and --as=two\n"},
+      {"tool -t --value=1", 13,
+       "tool: --value has no meaning with --as=one, --look and --as=three; it is for --as=two\n"},
   };
   char output[1024], expected[1024];
   Index i;

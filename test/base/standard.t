@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -15,8 +17,6 @@ my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 chdir $dir or die;
-
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
 
 # shell($words) -- the status of a command
 sub shell { return system('sh', '-c', $_[0]) >> 8 }

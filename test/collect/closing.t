@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(enter_shm);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -14,12 +16,7 @@ plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} /
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 
 # All that is in /dev/shm is this test's: it has one of its own.
-if (!$ENV{CLOSING_WITHIN}) {
-    my $mount = 'mount -t tmpfs -o size=64m none /dev/shm';
-    plan skip_all => 'no mount is permitted here' if system("unshare -rm sh -c '$mount' >/dev/null 2>&1") != 0;
-    local $ENV{CLOSING_WITHIN} = 1;
-    exec 'unshare', '-rm', 'sh', '-c', "$mount; exec \"\$@\"", 'sh', $^X, abs_path($0) or die;
-}
+enter_shm('64m');
 
 my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");

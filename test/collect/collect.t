@@ -8,6 +8,8 @@
 # SOAK=1 kills 200 times instead of 12.
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(region_of slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX qw(:sys_wait_h :signal_h);
@@ -97,21 +99,9 @@ system("$CC -O2 -w -pthread -I$root/code/emit -I$root/code -I$B/gen -o $tell $di
 # of ours, which was killed before that.
 my %ours;
 my %others = map { $_ => 1 } glob '/dev/shm/pawprint-*'; # were there before
-sub regions {
-    my @found;
-
-    for my $file (grep { !$others{$_} } glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/*.region-*")) {
-        open my $in, '<:raw', $file or next;
-        read $in, my $bytes, 4096;
-        push @found, $file
-            if $bytes =~ /\Q$dir\E/ || (readlink "$file.log" // '') =~ /^\Q$dir\E/ || ($file =~ /-(\d+)-\d+$/ && $ours{$1});
-    }
-    return @found;
-}
+sub regions { return grep { region_of($_, $dir, \%ours) } grep { !$others{$_} } glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/*.region-*") }
 
 END { unlink map { ($_, "$_.log") } regions() if $dir }
-
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar <$in> // '' }
 
 sub counts {
     open my $in, '<:raw', "$dir/counts" or return ();
@@ -160,17 +150,6 @@ sub child {
 
 # running($pid) -- also when only some of its threads have not come to their end
 sub running { my ($pid) = @_; return grep { slurp($_) =~ /\) [^ZX] / } glob("/proc/$pid/task/*/stat") }
-
-# until_($what) -- wait for it, for some seconds at most
-sub until_ {
-    my ($what) = @_;
-
-    for (1 .. 5000) {
-        return 1 if $what->();
-        sleep 0.002;
-    }
-    return 0;
-}
 
 # seen($log) -- for each thread the values of its events, as the log has them; and what eventcnv said
 sub seen {
@@ -481,6 +460,24 @@ for my $signal ('INT', 'TERM') {
     like $said, qr/^eventrec: 1 of its processes still runs, and writes to the log$/m, 'which is told';
     until_(sub { ((counts())[0] // 0) >= 400000 && !regions() });
     is_deeply [faults('daemon.paw', 0)], [], 'and who goes on, to the last event';
+}
+SKIP: {
+    skip 'the library stays out of such a program', 4 if ($ENV{SAN} // '') eq 'thread';
+    # Children that have not run since the fork have no memory of their own yet, and are counted all the same.  So many
+    # others are there that eventrec does not see all at one go.
+    my @others = map { my $pid = fork // die; if (!$pid) { sleep 60; POSIX::_exit(0) } $pid } 1 .. 150;
+    system('mkfifo', "$dir/fifo") == 0 or die;
+    open my $fifo, '+<', "$dir/fifo" or die;
+    my ($status, $said) = record('newborn.paw', '--', "$B/prog/clones", 3, "$dir/fifo");
+    kill KILL => @others;
+    waitpid $_, 0 for @others;
+    is $status, 0, 'a program that ends before its children have run';
+    like $said, qr/^eventrec: 3 of its processes still run, and write to the log$/m, 'which is told';
+    syswrite $fifo, '...';
+    my $frees = sub { scalar(() = `$cnv -E PoolFree $dir/newborn.paw 2>$dir/said` =~ /PoolFree/g) };
+    until_(sub { $frees->() >= 400 && !regions() });
+    cmp_ok $frees->(), '>=', 400, 'and they do';
+    is `$cnv --check $dir/newborn.paw 2>&1`, '', 'to the last event';
 }
 {
     # The collector's own header block has the registry's lines, first and once more at the end; the others name them.

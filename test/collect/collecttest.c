@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/collector.h"
+#include "collect/collectordata.h"
 #include "collect/drain.h"
 #include "format/region.h"
 #include "loglist.h"
@@ -281,7 +281,8 @@ static void meets(void)
   int third;
 
   writerNew(&writer, EventRegistryTEXT);
-  TapOk(writerAsk(&writer, CollectorAddress(collector), "guessed", RegionPolicyDISCARD), "a request with another token");
+  TapOk(writerAsk(&writer, CollectorAddress(collector), "guessed", RegionPolicyDISCARD),
+        "a request with another token");
   run(collector);
   TapIs(writerGrant(&writer), 0, "is not answered");
   TapOk(writerAsk(&writer, CollectorAddress(collector), NULL, RegionPolicyDISCARD), "one with the right token");
@@ -497,7 +498,7 @@ static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
 {
   RendezvousMessageStruct message = {.pid = (pid_t)testPid + 1, .uid = geteuid()};
   RegionGrantStruct grant;
-  PlaceStruct place;
+  RegionMakerStruct maker;
   Drain drain = NULL;
 
   memset(shop, 0, sizeof *shop);
@@ -505,9 +506,10 @@ static Drain drainNew(Writer writer, uint32_t policy, DrainShop shop)
   BatchOpen(&shop->batch, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   writerNew(writer, EventRegistryTEXT);
   message.request = meetRequest(writer, ":", NULL, policy);
-  PlaceOpen(&place, 1, path);
+  RegionMakerOpen(&maker, 1, path);
   if (shop->pack == NULL || shop->batch.fd < 0 ||
-      DrainMake(&drain, shop, &place, &message, (uint32_t)gettid(), &grant, &writer->granted[RegionGrantLOCKED]) != ResOK)
+      DrainMake(&drain, shop, &maker, &message, (uint32_t)gettid(), &grant, &writer->granted[RegionGrantLOCKED]) !=
+          ResOK)
     makeFail("no drain");
   writer->header = mmap(NULL, RegionSize(testSlots), PROT_READ | PROT_WRITE, MAP_SHARED, writer->granted[0], 0);
   writer->header->frequent = EventKindsFREQUENT;
@@ -595,6 +597,77 @@ static void changing(void)
   TapOk(leaves(drain, &writer, &entry, DrainHELD), "but not another one in its place");
   TapIs(shop.batch.used, 0, "nothing is written");
   drainEnd(drain, &writer, &shop);
+}
+
+/* checksDrain -- each clause of the checks of a drain and its batch, in one that has a block in the batch */
+static void checksDrain(void)
+{
+  static DrainShopStruct shop;
+  WriterStruct writer;
+  Drain drain = drainNew(&writer, RegionPolicyDISCARD, &shop);
+  DrainStreams streams = &drain->streams;
+  Batch batch = &shop.batch;
+  uint64_t time = 1000;
+  Index place = 0;
+
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindObject, 0, time);
+  writerFill(&blocks[0], 50, &time);
+  writerPut(&writer, 3, &blocks[0], RegionFULL, blocks[0].header.used);
+  blocks[0].header.sequence = 1;
+  writerPut(&writer, 4, &blocks[0], RegionFULL, blocks[0].header.used);
+  TapIs(DrainRound(drain, DrainHELD), 2, "two blocks are in the batch");
+  while (streams->place[place] == 0)
+    ++place;
+  PLANT(drain->header, NULL, DrainCheck(drain), "no region");
+  PLANT(drain->shop, NULL, DrainCheck(drain), "no shop");
+  PLANT(drain->file.fd, -1, DrainCheck(drain), "no file");
+  PLANT(drain->slots, RegionSlotsMAX + 1, DrainCheck(drain), "more slots than a region has");
+  PLANT(drain->size, drain->size - 1, DrainCheck(drain), "slots that are not in the mapping");
+  PLANT(drain->used, drain->slots + 1, DrainCheck(drain), "notes of slots that there are not");
+  PLANT(drain->policy, RegionPolicyOVERWRITE + 1, DrainCheck(drain), "a policy that there is not");
+  PLANT(drain->parted, TRUE, DrainCheck(drain), "a closing header block before all was taken");
+  PLANT(drain->slot[3].stream, (uint32_t)streams->count, DrainCheck(drain), "a slot of a stream that is not there");
+  PLANT(streams->stream[0].stall, (uint32_t)drain->slots + 1, DrainCheck(drain), "a stream that waits for no slot");
+  PLANT(streams->count, streams->capacity + 1, DrainCheck(drain), "more streams than there is room for");
+  PLANT(streams->places, streams->places - 1, DrainCheck(drain), "places that are no power of two");
+  PLANT(streams->place[place], 0, DrainCheck(drain), "a stream that is not found");
+  PLANT(streams->place[place ^ 1], (uint32_t)streams->count + 1, DrainCheck(drain), "a place for no stream");
+  PLANT(streams->hand, streams->count, DrainCheck(drain), "a hand beyond all streams");
+  PLANT(batch->used, BatchSIZE + 1, BatchCheck(batch), "more than there is room for");
+  PLANT(batch->written, batch->used + 1, BatchCheck(batch), "more written than there is");
+  PLANT(batch->passed, 1, BatchCheck(batch), "something passed on to no outlet");
+  PLANT(batch->slots, BatchSlotsMAX + 1, BatchCheck(batch), "too many slots");
+  PLANT(batch->slot[0].header, NULL, BatchCheck(batch), "a slot of no region");
+  PLANT(batch->slot[0].mark, NULL, BatchCheck(batch), "a slot without a mark");
+  PLANT(batch->slot[1].slot, RegionSlotsMAX, BatchCheck(batch), "a slot that no region has");
+  PLANT(batch->slot[1].end, 1, BatchCheck(batch), "slots in the wrong order");
+  PLANT(batch->slot[1].end, batch->used + 1, BatchCheck(batch), "a slot whose block is not in the batch");
+  drainEnd(drain, &writer, &shop);
+}
+
+/* checksCollector -- the same for a collector with one process */
+static void checksCollector(void)
+{
+  Collector collector = collectorNew(NULL);
+  WriterStruct writer;
+
+  PLANT(collector->robust.list.next, (struct robust_list *)(void *)told, CollectorCheck(collector),
+        "a list that begins elsewhere");
+  writerNew(&writer, EventRegistryTEXT);
+  TapOk(writerAsk(&writer, CollectorAddress(collector), NULL, RegionPolicyDISCARD), "a process");
+  run(collector);
+  TapIs(writerGrant(&writer), 3, "has a region");
+  writerText(&writer);
+  PLANT(collector->robust.list.next, &collector->robust.list, CollectorCheck(collector), "a list without that region");
+  PLANT(collector->drains, collectorDrainsMAX + 1, CollectorCheck(collector), "too many processes");
+  PLANT(collector->last, collector->drain[0], CollectorCheck(collector),
+        "a region that is kept beside those of others");
+  PLANT(collector->drain[0]->shop, NULL, CollectorCheck(collector), "a drain of another collector");
+  PLANT(collector->drain[0]->used, RegionSlotsMAX, CollectorCheck(collector), "a drain that is not sound");
+  PLANT(collector->shop.batch.passed, 1, CollectorCheck(collector), "a batch that is not sound");
+  PLANT(collector->shop.spares, DrainSPARE + 1, CollectorCheck(collector), "too many spare drains");
+  writerClose(&writer);
+  collectorEnd(collector, 0);
 }
 
 static char *lateText;
@@ -827,8 +900,8 @@ static void killed(void)
   (void)close(ends[0]), (void)close(ends[1]);
 }
 
-/* spoilt -- headers of blocks that are written over: while the process lives, and what it leaves; and of a process of whose
- * header block nothing can be read */
+/* spoilt -- headers of blocks that are written over: while the process lives, and what it leaves; and of a process of
+ * whose header block nothing can be read */
 static void spoilt(void)
 {
   LogSummaryStruct summary = {0};
@@ -853,20 +926,24 @@ static void spoilt(void)
       (void)MakeEvent(&blocks[0], EventUserWordCODE, time += 1, (uint64_t[]){1, 2}, NULL);
     writerPut(its, slot, &blocks[0], i % 2 == 0 ? RegionFULL : RegionOPEN, blocks[0].header.used);
     if (i > 0)
-      memset((char *)its->header + RegionFIRST + (slot + 1) * RegionSlotSIZE - blocks[0].header.whole, i % 3 == 0 ? 0xff : 0,
-             BlockHeaderSIZE);
+      memset((char *)its->header + RegionFIRST + (slot + 1) * RegionSlotSIZE - blocks[0].header.whole,
+             i % 3 == 0 ? 0xff : 0, BlockHeaderSIZE);
   }
   run(collector);
   TapIs(writer.header->state[2], RegionFREE, "a full block that is written over keeps its slot from nobody");
   TapIs(writer.header->lost, 40, "its events are counted while the process lives");
-  TapOk(writer.header->state[1] != RegionFREE && writer.header->pool.full == 0, "one that is being filled is its owner's");
+  TapOk(writer.header->state[1] != RegionFREE && writer.header->pool.full == 0,
+        "one that is being filled is its owner's");
   writerClose(&writer);
   writerClose(&nobody);
   (void)CollectorRun(collector, -1, EventClockMonotonic() + 210 * testMs);
   CollectorCount(&counts, collector);
-  TapOk(strstr(told, ": 4 blocks in shared memory were written over by the program; 80 events are lost") != NULL ||
-            strstr(told, ": 2 blocks in shared memory were written over by the program; 40 events are lost") != NULL,
-        "all are told when it has ended: %s", told);
+  TapOk(
+      strstr(told, ": 4 blocks in shared memory were written over or cut off by the program; 80 events are lost") !=
+              NULL ||
+          strstr(told, ": 2 blocks in shared memory were written over or cut off by the program; 40 events are lost") !=
+              NULL,
+      "all are told when it has ended: %s", told);
   TapIs(counts.discarded, 120, "and counted");
   collectorEnd(collector, 0);
   same("what was not written over");
@@ -1008,8 +1085,8 @@ static void followed(void)
   same("followed");
 }
 
-/* leaving -- a process is killed while it writes a block of private memory: the block is missing, with all of its events where the
- * process knew how many its stream has */
+/* leaving -- a process is killed while it writes a block of private memory: the block is missing, with all of its
+ * events where the process knew how many its stream has */
 static void leaving(Bool knows)
 {
   Collector collector = collectorNew(NULL);
@@ -1020,17 +1097,19 @@ static void leaving(Bool knows)
   MakeBlockBegin(&blocks[0], writer.process, 10, EventKindUser, 0, time += 5);
   writerFill(&blocks[0], 5, &time);
   writerPut(&writer, 0, &blocks[0], RegionFULL, blocks[0].header.used);
-  writer.header->leaving[RegionLEAVING - 1] = (RegionLeavingStruct){blocks[0].header.stream, 7, 1, knows ? 5 + 7 : BlockBeforeUNKNOWN};
+  writer.header->leaving[RegionLEAVING - 1] =
+      (RegionLeavingStruct){blocks[0].header.stream, 7, 1, knows ? 5 + 7 : BlockBeforeUNKNOWN};
   run(collector);
   writerClose(&writer);
   greet(collector);
   collectorEnd(collector, 0);
-  TapOk(testReadAll() && got.gaps == 1, "a block that a process was writing when it was killed is missing (%s)", got.gap);
+  TapOk(testReadAll() && got.gaps == 1, "a block that a process was writing when it was killed is missing (%s)",
+        got.gap);
   TapIs(got.lost, knows ? 7 : 1, knows ? "with its events" : "with one at least");
 }
 
-/* held -- a process is no more, and its memory is held by somebody else for a moment, as by who reads it in /proc: it is not
- * said to run */
+/* held -- a process is no more, and its memory is held by somebody else for a moment, as by who reads it in /proc: it
+ * is not said to run */
 static void held(void)
 {
   Collector collector = collectorNew(NULL);
@@ -1104,6 +1183,8 @@ int main(void)
   pending(FALSE);
   pending(TRUE);
   overwrite();
+  checksDrain();
+  checksCollector();
   claimed();
   changing();
   published();

@@ -8,6 +8,8 @@
 # moments (but those within a write: `torn`).  KILLS_ONLY="mode=family,policy=block" makes all cases such; KILLS_KEEP=FOLDER keeps what there is of those that fail.
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(can_mount slurp until_ with_shm);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -28,24 +30,14 @@ my $BLOCK = 8192; # no block has so many events
 
 # ---- Everything is done within a /dev/shm of some size, which a process of ours has ----------------------------------
 
-# within($size, @command) -- how a command is run with so much in /dev/shm; nothing: it cannot be
-sub within {
-    my ($size, @command) = @_;
-    my $flags = $> == 0 ? '-m' : '-rm';
-    my @words = ('unshare', $flags, 'sh', '-c', "mount -t tmpfs -o size=$size,mode=1777 none /dev/shm && exec \"\$@\"", 'sh');
-
-    return system(@words, 'true') == 0 ? (@words, @command) : ();
-}
-
 if (!defined $ENV{KILLS_WITHIN}) {
     my @sizes = ('4g', '64m', '2m');
     note "SEED=$seed";
     for my $i (0 .. $#sizes) {
         local %ENV = (%ENV, KILLS_WITHIN => $sizes[$i], SEED => $seed + $i, KILLS => POSIX::ceil($kills / @sizes));
       SKIP: {
-            my @command = within($sizes[$i], $^X, $0);
-            skip 'no file system can be mounted here', 1 if !@command;
-            is system(@command), 0, "$sizes[$i] in /dev/shm: $ENV{KILLS} times, nothing is lost that is not counted";
+            skip 'no file system can be mounted here', 1 if !can_mount();
+            is system(with_shm($sizes[$i], $^X, $0)), 0, "$sizes[$i] in /dev/shm: $ENV{KILLS} times, nothing is lost that is not counted";
         }
     }
     done_testing;
@@ -65,18 +57,6 @@ chmod 0755, $dir;
 mkdir "$dir/folder";
 Test::More->builder->output(\my $unused); # the test is who has started us
 
-# until_($what) -- wait for it, for some seconds at most
-sub until_ {
-    my ($what) = @_;
-
-    for (1 .. 2000) {
-        return 1 if $what->();
-        sleep 0.005;
-    }
-    return 0;
-}
-
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
 sub oneOf { return $_[rand @_] }
 
 # rows() -- of each thread: the process, and how many events of each kind it says that it has emitted

@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(regions_of slurp spew until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -19,15 +21,12 @@ my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 
-sub spurt { my ($name, $text) = @_; open my $to, '>', "$dir/$name" or die; print $to $text; close $to; return "$dir/$name" }
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar <$in> // '' }
-sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
 sub links { return grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*.log' }
 END { local $?; system "$rec --clean $dir/moment.paw >/dev/null 2>&1" if $dir }
 
 # What is preloaded into eventrec counts its writes to files, and the files that it makes and removes; behind the number in
 # SLAIN it is killed.  It says in a file what that was.
-my $source = spurt('slayer.c', <<'END');
+my $source = spew("$dir/slayer.c", <<'END');
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -87,9 +86,8 @@ plan skip_all => 'no compiler' if system("$CC -w -shared -fPIC -o $slayer $sourc
 
 my $log = "$dir/moment.paw";
 my $each = 300;
-spurt('in', "$each\n");
+spew("$dir/in", "$each\n");
 
-sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.005 } return 0 }
 sub check { my $said = `$cnv --check $log 2>&1`; return ($? >> 8, $said) }
 sub told { return map { [split / /] } split /\n/, slurp("$dir/said") }
 
@@ -110,7 +108,7 @@ sub record {
     }
     waitpid $pid, 0;
     my $slain = $? == 9;
-    spurt('fifo', "$each\n") if "@command" =~ /fifo/;
+    spew("$dir/fifo", "$each\n") if "@command" =~ /fifo/;
     # Events first: before a process has begun it does not run, either.
     until_(sub { events() >= $events && (check())[1] !~ /still running|about to write|still records/ }) or diag 'it does not end';
     return $slain;
@@ -133,7 +131,7 @@ sub faults {
         push @faults, "$when: --check gives $status: $said" if $status != 0 && !$early;
         `$rec --clean $log 2>&1`;
     }
-    push @faults, "something stays: " . join ' ', regions(), links() if regions() || links();
+    push @faults, "something stays: " . join ' ', regions_of($dir), links() if regions_of($dir) || links();
     return map { "$what, killed behind $number, @{$told[-1]}[1, 2]: $_" } @faults;
 }
 
@@ -156,7 +154,7 @@ cmp_ok sweep('one process', $each, 1, "$B/prog/steady"), '>', 8, 'a program is r
 
 # The recording's processes are not there all the time: their parent does not load the library.
 SKIP: {
-    my $main = spurt('main.c', <<'END');
+    my $main = spew("$dir/main.c", <<'END');
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,7 +199,7 @@ END
     }
     my ($status, $said) = check();
     is $said, '', 'killed before the last word of the log, which is whole';
-    is scalar(regions()), 1, 'by a region that is left';
+    is scalar(regions_of($dir)), 1, 'by a region that is left';
     my @at = map { $_->[3] } grep { $_->[1] eq 'write' } told();
     my $size = 0;
     @at = map { $size += $_ } @at;
@@ -216,7 +214,7 @@ END
         $known += $missing > 0;
         # What is cut off may be in memory yet; what eventrec itself had to say nobody else can tell.
         push @wrong, "$at of $size bytes, status $status: $said" if ($status == 0 && events() != $each) || $missing > $size - $at;
-        spurt('moment.paw', $whole);
+        spew("$dir/moment.paw", $whole);
     }
     is_deeply \@wrong, [], 'cut anywhere it is not, unless nothing is missing';
     cmp_ok $known, '>', 2, 'how much of it is gone is said';
@@ -224,6 +222,6 @@ END
     `$rec --clean $log`;
     ($status) = check();
     is $status, 1, 'nor is it when that has been cleaned';
-    is_deeply [regions(), links()], [], 'and nothing is left';
+    is_deeply [regions_of($dir), links()], [], 'and nothing is left';
 }
 done_testing;

@@ -16,8 +16,8 @@
 
 enum { meetLINGER = 20, meetFDS = 8 };
 
-/* lingering -- a socket whose close would wait until what was written has arrived, where nobody reads; -1: it cannot be had.
- * The other end stays open. */
+/* lingering -- a socket whose close would wait until what was written has arrived, where nobody reads; -1: it cannot be
+ * had. The other end stays open. */
 static int lingering(void)
 {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use lib 'test/lib';
-use Registry;
+use EndToEnd qw($Dir run slurp);
 use Test::More;
 use Time::HiRes qw(sleep time);
 

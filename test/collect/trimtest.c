@@ -156,7 +156,7 @@ static void testKeep(uint64_t *seed, Count rounds)
   int fd = trimBegin(process);
   uint64_t tick = 1, largest = 0, faults = 0;
   LogSummaryStruct summary;
-  DroppedStruct dropped, before;
+  DroppedStruct dropped;
   TrimSeenStruct seen;
   struct stat status;
   Trim trim;
@@ -174,7 +174,7 @@ static void testKeep(uint64_t *seed, Count rounds)
       largest = (uint64_t)status.st_blocks * 512;
     if (i % (rounds / 40) != 0)
       continue;
-    TrimDropped(&dropped, trim);
+    dropped = trim->dropped;
     if (!trimRead(&seen, &summary) || seen.gaps > 0 || seen.disorder || seen.definitions != definitions ||
         seen.events + summary.dropped != written || summary.dropped != dropped.events ||
         seen.notes != (dropped.blocks > 0)) {
@@ -192,11 +192,9 @@ static void testKeep(uint64_t *seed, Count rounds)
         (unsigned long long)largest);
   TapOk(strstr(seen.note, "dropped on purpose") != NULL, "it says so: %s", seen.note);
   /* The newest header block says what was cut away at last. */
-  TrimDropped(&dropped, trim);
-  for (before = dropped; dropped.blocks == before.blocks && res == ResOK;) {
+  for (dropped = trim->dropped; dropped.blocks == trim->dropped.blocks && res == ResOK;) {
     trimWrite(fd, process, seed, &tick, FALSE);
     res = TrimNewest(trim);
-    TrimDropped(&dropped, trim);
   }
   TapOk(ftruncate(fd, trimLastHeader(fd)) == 0 && trimRead(&seen, &summary) &&
           strstr(seen.note, "missing at the beginning") != NULL,
@@ -249,6 +247,58 @@ static void testMany(uint64_t *seed, Count processes)
   MakeProcessFree(process);
 }
 
+/* planted -- does the check see that a field has a value which it cannot have? */
+static Bool planted(Trim trim, void *field, const void *value, Size size)
+{
+  unsigned char before[sizeof(uint64_t)];
+  Bool sound;
+
+  memcpy(before, field, size);
+  memcpy(field, value, size);
+  sound = TrimCheck(trim);
+  memcpy(field, before, size);
+  return !sound && TrimCheck(trim);
+}
+
+/* testCheck -- each clause of the check, and a log that another program truncates and writes over */
+static void testCheck(uint64_t *seed)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  uint64_t tick = 1, beyond, none = 0;
+  int fd = trimBegin(process);
+  struct stat status;
+  Res res = ResOK;
+  Trim trim;
+  Index i;
+
+  if (TrimCreate(&trim, fd, trimLIMIT, trimStay) != ResOK)
+    makeFail("TrimCreate");
+  for (i = 0; i < 100 && trim->all == 0; ++i) {
+    trimWrite(fd, process, seed, &tick, TRUE);
+    if (TrimNewest(trim) != ResOK)
+      makeFail("TrimNewest");
+  }
+  beyond = trim->frequent + 1;
+  TapOk(planted(trim, &trim->all, &beyond, sizeof beyond), "the check sees: `all' beyond `frequent'");
+  beyond = trim->seen + 1;
+  TapOk(planted(trim, &trim->frequent, &beyond, sizeof beyond), "`frequent' beyond `seen'");
+  TapOk(planted(trim, &trim->limit, &none, sizeof none), "no limit");
+  TapOk(planted(trim, &trim->page, &(Size){3}, sizeof trim->page), "pages that are no power of two");
+  if (ftruncate(fd, (off_t)trim->seen / 2) != 0 || TrimNewest(trim) != ResOK)
+    makeFail("a log that was truncated");
+  for (i = 0; i < 100 && res == ResOK; ++i) {
+    trimWrite(fd, process, seed, &tick, TRUE);
+    if (fstat(fd, &status) != 0 ||
+        ftruncate(fd, status.st_size - (off_t)(TapRandom(seed) % 100000) % status.st_size) != 0)
+      makeFail("ftruncate");
+    res = TrimNewest(trim);
+  }
+  TapOk(TrimCheck(trim), "a log that is truncated again and again leaves it sound");
+  TrimDestroy(trim);
+  (void)close(fd);
+  MakeProcessFree(process);
+}
+
 static void testRefused(void)
 {
   Trim trim;
@@ -271,6 +321,7 @@ int main(void)
 
   (void)close(fd);
   testRefused();
+  testCheck(&seed);
   testKeep(&seed, much ? 80000 : 800);
   testMany(&seed, much ? 20000 : 500);
   (void)unlink(path);

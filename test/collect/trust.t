@@ -7,6 +7,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp spew until_);
 use File::Temp 'tempdir';
 use IPC::Open2;
 use POSIX ();
@@ -28,10 +30,6 @@ END {
 my $nobody = 65534;
 chmod 0755, $dir;
 mkdir "$dir/jail";
-
-sub slurp { my ($path) = @_; local $/; open my $in, '<', $path or return ''; return scalar <$in> // '' }
-sub spew { my ($path, $text) = @_; open my $out, '>', $path or die "$path: $!"; print $out $text; close $out }
-sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.01 } return 0 }
 
 # started($log, $program, @words) -- eventrec's process number
 sub started {

@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp spew);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -15,9 +17,6 @@ my $dir = tempdir(CLEANUP => 1);
 
 plan skip_all => 'no telemetry of objects in this variety' unless ($ENV{VARIETY} // 'cool') eq 'cool';
 plan skip_all => 'a sanitized eventrec is another thing' if $ENV{SAN};
-
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
-sub spurt { my ($name, $text) = @_; open my $out, '>', "$dir/$name" or die; print $out $text; close $out; return "$dir/$name" }
 
 # compile($name, @command) -- a program that runs here, or undef
 sub compile {
@@ -39,7 +38,7 @@ sub run {
     return ($?, slurp("$dir/out"), slurp("$dir/err"));
 }
 
-my $source = spurt('observable.c', <<'END');
+my $source = spew("$dir/observable.c", <<'END');
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +108,7 @@ my %doors = (
 );
 for my $name (sort keys %doors) {
     my ($library, $declared, $body) = @{$doors{$name}};
-    my $program = compile($name, 'gcc', spurt("$name.c", "$declared\nint main(void) { $body return 3; }\n"), "-l$library");
+    my $program = compile($name, 'gcc', spew("$dir/$name.c", "$declared\nint main(void) { $body return 3; }\n"), "-l$library");
     SKIP: {
         skip "$name is not here", 3 unless defined $program;
         my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name", $program);
@@ -121,8 +120,8 @@ for my $name (sort keys %doors) {
 my $own = 'void *operator new(std::size_t n) { static char room[1 << 16], *at = room; at += n + 15 & ~15ul; return at; }'
     . ' void operator delete(void *) noexcept {} void operator delete(void *, std::size_t) noexcept {}';
 my $main = 'int main() { int *volatile p = new int; delete p; return 3; }';
-my $program = compile('own', 'g++', spurt('own.cc', "#include <new>\n$own\n$main\n"));
-my $calls = compile('calls', 'g++', '-static-libstdc++', spurt('calls.cc', "#include <new>\n$main\n"));
+my $program = compile('own', 'g++', spew("$dir/own.cc", "#include <new>\n$own\n$main\n"));
+my $calls = compile('calls', 'g++', '-static-libstdc++', spew("$dir/calls.cc", "#include <new>\n$main\n"));
 SKIP: {
     skip 'no g++', 2 unless defined $program && defined $calls;
     my (undef, undef, $err) = run($rec, '-o', "$dir/log.own", $program);
@@ -136,15 +135,15 @@ SKIP: {
 for my $name (sort keys %doors) {
     my ($library, $declared, $body) = @{$doors{$name}};
     my $called = 'void called(void)';
-    my $inner = compile("lib$name-user.so", 'gcc', '-shared -fPIC', spurt("$name-user.c", "$declared\n$called { $body }\n"), "-l$library");
+    my $inner = compile("lib$name-user.so", 'gcc', '-shared -fPIC', spew("$dir/$name-user.c", "$declared\n$called { $body }\n"), "-l$library");
     my $weak = compile("lib$name-weak.so", 'gcc', '-shared -fPIC',
-        spurt("$name-weak.c", join('', map { "__attribute__((weak)) $_;" } $declared =~ /([^;]+);/g) . "\n$called { if (" . ($body =~ /= (\w+)/)[0] . ") { $body } }\n"));
+        spew("$dir/$name-weak.c", join('', map { "__attribute__((weak)) $_;" } $declared =~ /([^;]+);/g) . "\n$called { if (" . ($body =~ /= (\w+)/)[0] . ") { $body } }\n"));
     SKIP: {
         skip "$name is not here", 4 unless defined $inner && defined $weak;
         for (['user', $inner, "-L$dir -l$name-user", 1], ['weak', $weak, "-L$dir -l$name-weak -Wl,--no-as-needed -l$library", 1],
              ['none', $weak, "-L$dir -l$name-weak", 0]) {
             my ($how, $file, $link, $named) = @$_;
-            my $program = compile("$name-$how", 'gcc', spurt("main.c", "$called;\nint main(void) { called(); return 3; }\n"), "$link -Wl,-rpath,$dir");
+            my $program = compile("$name-$how", 'gcc', spew("$dir/main.c", "$called;\nint main(void) { called(); return 3; }\n"), "$link -Wl,-rpath,$dir");
             my ($status, undef, $err) = run($rec, '-o', "$dir/log.$name.$how", $program);
             is $status, 3 << 8, "$name in a library ($how): it runs";
             my @lines = $err =~ /^eventrec: (not seen: .*)/mg;
@@ -157,7 +156,7 @@ for my $name (sort keys %doors) {
 for my $name (sort keys %doors) {
     my ($library, $declared, $body) = @{$doors{$name}};
     my $weak = join '', map { "__attribute__((weak)) $_;" } $declared =~ /([^;]+);/g;
-    my $file = spurt("$name-asks.c", "$weak\nint main(void) { if (" . ($body =~ /= (\w+)/)[0] . ") { $body } return 3; }\n");
+    my $file = spew("$dir/$name-asks.c", "$weak\nint main(void) { if (" . ($body =~ /= (\w+)/)[0] . ") { $body } return 3; }\n");
     for (['', 0], ["-Wl,--no-as-needed -l$library", 1]) {
         my ($link, $named) = @$_;
         my $program = compile("$name-asks$named", 'gcc', $file, $link);
@@ -177,14 +176,14 @@ my $arena = 'static char room[1 << 24]; static size_t at; void *malloc(size_t n)
     . ' void free(void *p) { (void)p; } void *calloc(size_t n, size_t m) { return malloc(n * m); } void *realloc(void *p, size_t n)'
     . ' { void *q = malloc(n); if (p) for (size_t i = 0; i < n && (char *)p + i < room + at; ++i) ((char *)q)[i] = ((char *)p)[i]; return q; }';
 my $strangers = {
-    arena => compile('libarena.so', 'gcc', '-shared -fPIC -fno-builtin', spurt('arena.c', "#include <stddef.h>\n$arena\n")),
-    operators => compile('liboperators.so', 'g++', '-shared -fPIC', spurt('operators.cc', "#include <new>\n$own\n")),
+    arena => compile('libarena.so', 'gcc', '-shared -fPIC -fno-builtin', spew("$dir/arena.c", "#include <stddef.h>\n$arena\n")),
+    operators => compile('liboperators.so', 'g++', '-shared -fPIC', spew("$dir/operators.cc", "#include <new>\n$own\n")),
 };
 for my $library (qw(jemalloc mimalloc tcmalloc_minimal)) {
     ($strangers->{$library}) = grep { -e } map { glob "$_/lib$library.so.*" } '/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib';
 }
 my $allocates = compile('allocates', 'gcc', '-O1 -fno-builtin -pthread', $source);
-my $news = compile('news', 'g++', spurt('news.cc', "#include <new>\n$main\n"));
+my $news = compile('news', 'g++', spew("$dir/news.cc", "#include <new>\n$main\n"));
 for my $name (sort keys %$strangers) {
     my ($library, $program) = ($strangers->{$name}, $name eq 'operators' ? $news : $allocates);
     SKIP: {
@@ -225,9 +224,9 @@ for (['--tool=memcheck', 1], ['--tool=massif --massif-out-file=/dev/null', 1], [
 # An executable at a fixed place that takes the address of malloc, or of operator new, is asked for it first, and has only the way to
 # the library's.
 for my $name (grep { defined $strangers->{$_} } sort keys %$strangers) {
-    my $file = $name eq 'operators' ? spurt('takes.cc', '#include <new>' . "\nint main() { void *(*volatile take)(std::size_t) = operator new;"
+    my $file = $name eq 'operators' ? spew("$dir/takes.cc", '#include <new>' . "\nint main() { void *(*volatile take)(std::size_t) = operator new;"
                                               . " void *volatile p = take(100); operator delete(p); return 3; }\n")
-        : spurt('takes.c', "#include <stdlib.h>\nint main(void) { void *(*volatile take)(size_t) = malloc; void *volatile p = take(100); free(p); return 3; }\n");
+        : spew("$dir/takes.c", "#include <stdlib.h>\nint main(void) { void *(*volatile take)(size_t) = malloc; void *volatile p = take(100); free(p); return 3; }\n");
     my $program = compile("takes-$name", $name eq 'operators' ? 'g++' : 'gcc', '-O1 -fno-builtin -fno-pie -no-pie', $file);
     SKIP: {
         skip 'no such executables here', 4 unless defined $program;
@@ -246,11 +245,11 @@ for my $name (grep { defined $strangers->{$_} } sort keys %$strangers) {
     my $declared = "#include <stddef.h>\nvoid *__libc_malloc(size_t); void __libc_free(void *);";
     my $calls = 'void called(void) { void *volatile p = __libc_malloc(100); __libc_free(p); }';
     my $run = "int main(void) { called(); return 3; }";
-    my $inside = compile('libc-inside', 'gcc', spurt('libc-inside.c', "$declared\n$calls\n$run\n"));
-    my $library = compile('liblibc-user.so', 'gcc', '-shared -fPIC', spurt('libc-user.c', "$declared\n$calls\n"));
-    my $outside = compile('libc-outside', 'gcc', spurt('libc-outside.c', "void called(void); $run\n"), "-L$dir -llibc-user -Wl,-rpath,$dir");
+    my $inside = compile('libc-inside', 'gcc', spew("$dir/" . 'libc-inside.c', "$declared\n$calls\n$run\n"));
+    my $library = compile('liblibc-user.so', 'gcc', '-shared -fPIC', spew("$dir/" . 'libc-user.c', "$declared\n$calls\n"));
+    my $outside = compile('libc-outside', 'gcc', spew("$dir/" . 'libc-outside.c', "void called(void); $run\n"), "-L$dir -llibc-user -Wl,-rpath,$dir");
     my $wraps = compile('liblibc-wraps.so', 'gcc', '-shared -fPIC',
-        spurt('libc-wraps.c', "$declared\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n"));
+        spew("$dir/" . 'libc-wraps.c', "$declared\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n"));
     for ([$inside, $inside, ''], [$outside, $library, ''], [$allocates, undef, "LD_PRELOAD=\$LD_PRELOAD:$wraps "]) {
         my ($program, $named, $environment) = @$_;
         my (undef, undef, $err) = run($rec, '--force', '-o', "$dir/log.libc", 'sh', '-c', "${environment}exec $program");

@@ -1,4 +1,5 @@
-/* adopttest.c -- the memory that a process left when it became another program goes when nothing in it is needed any more
+/* adopttest.c -- the memory that a process left when it became another program goes when nothing in it is needed any
+ * more
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -9,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "handover/store.h"
+#include "handover/blockstore.h"
+#include "handover/regionadopt.h"
 #include "tap.h"
 
 #if defined(VARIETY_RASH)
@@ -40,9 +42,36 @@ static Bool adopted(Bool collected)
 {
   Count blocks = 0;
 
-  StoreAdopt(path, adoptRECORDING, collected, block, &blocks);
+  RegionAdopt(path, adoptRECORDING, collected, block, &blocks);
   TapIs(blocks, 0, "there is no block in it");
   return access(store.path, F_OK) != 0;
+}
+
+/* testCheck -- the check of a store sees each thing that cannot be */
+static void testCheck(void)
+{
+  Size size = BlockMIN;
+  void *taken = StoreTake(&store, &size);
+  uint8_t log2 = store.provided[0];
+  RegionHeader header = store.header;
+
+  TapOk(taken != NULL && StoreCheck(&store), "a store is sound");
+  store.provided[0] = 11;
+  TapOk(!StoreCheck(&store), "but not if a slot has less than the smallest block");
+  store.provided[0] = 17;
+  TapOk(!StoreCheck(&store), "or more than the largest");
+  store.provided[0] = log2;
+  store.header = (RegionHeader)(void *)((char *)header + 4096);
+  TapOk(!StoreCheck(&store), "if its slots are not aligned");
+  store.header = header;
+  store.shared = FALSE;
+  TapOk(!StoreCheck(&store), "if private memory has a path");
+  store.shared = TRUE;
+  store.limit += RegionSlotsMAX;
+  TapOk(!StoreCheck(&store), "or if it has more slots than a region");
+  store.limit -= RegionSlotsMAX;
+  StoreGive(&store, taken);
+  TapOk(StoreCheck(&store), "and it is sound again");
 }
 
 static StoreStruct inherited;
@@ -58,14 +87,15 @@ static void overwrite(int signal)
   __atomic_store_n(&header->state[StoreSlot(header, inheritedBlock)], RegionERASED, __ATOMIC_RELEASE);
 }
 
-/* testInherit -- a thread that is overwriting an old block as the collector dies is let alone: what it has claimed does not
- * become full again */
+/* testInherit -- a thread that is overwriting an old block as the collector dies is let alone: what it has claimed does
+ * not become full again */
 static void testInherit(void)
 {
   Size size = BlockMAX;
   uint8_t *state;
 
-  if (StoreOpen(&inherited, "", adoptRECORDING, 1, NULL) != ResOK || (inheritedBlock = StoreTake(&inherited, &size)) == NULL) {
+  if (StoreOpen(&inherited, "", adoptRECORDING, 1, NULL) != ResOK ||
+      (inheritedBlock = StoreTake(&inherited, &size)) == NULL) {
     TapSkip("no memory");
     return;
   }
@@ -146,6 +176,7 @@ int main(void)
   TapOk(!adopted(FALSE), "so does one in which children have counted");
   *ledger = 0;
   TapOk(adopted(FALSE), "one that counts nothing is removed");
+  testCheck();
   testBehind();
   testFar();
   (void)close(log);

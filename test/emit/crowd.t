@@ -7,6 +7,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(with_shm can_mount);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -82,8 +84,8 @@ for (['observe', 'discard'], ['observe', 'stop'], ['observe', 'block'], ['observ
 
 # Under eventrec, where there is room for the blocks of a part of the threads.
 SKIP: {
-    my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=2m none /dev/shm && exec "$@"', 'sh');
-    skip 'no file system can be mounted here', 1 if (say_of(@small, 'true'))[0] != 0;
+    my @small = with_shm('2m');
+    skip 'no file system can be mounted here', 1 if !can_mount();
     for (map { my $mode = $_; map { [$mode, $_] } qw(block overwrite discard stop) } 'observe', 'manage') {
         my ($mode, $policy) = @$_;
         my ($log, $threads) = ("$dir/$mode-$policy.paw", $mode eq 'observe' ? 800 : 300);
@@ -116,7 +118,7 @@ SKIP: {
 
 # Where /dev/shm has so little that a part of a region's own pages is there, and the rest is not: in each size the program runs.
 SKIP: {
-    skip 'no file system can be mounted here', 8 if (say_of('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'))[0] != 0;
+    skip 'no file system can be mounted here', 8 if !can_mount();
     for my $policy (qw(block overwrite discard stop)) {
         my $log = "$dir/narrow-$policy.paw";
         my %by = (eventrec => ["$B/bin/eventrec", '-p', $policy, '-o', $log, '--'],
@@ -138,11 +140,11 @@ SKIP: {
 
 # The same of programs that follow each other, and look at what is left of the one before: whose last pages may not be there.
 SKIP: {
-    skip 'no file system can be mounted here', 2 if (say_of('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'))[0] != 0;
+    skip 'no file system can be mounted here', 2 if !can_mount();
     for my $policy (qw(discard overwrite)) {
         my @died;
         for my $size (map { 4 * $_ } 1 .. 35) {
-            my @within = ('unshare', '-rm', 'sh', '-c', "mount -t tmpfs -o size=${size}k none /dev/shm && exec \"\$@\"", 'sh');
+            my @within = with_shm("${size}k");
             my ($status, $text) = say_of(@within, 'env', "LD_PRELOAD=$B/lib/libpawprint.so", "PAWPRINT_LOG=$dir/after.paw", "PAWPRINT_POLICY=$policy",
                                          'sh', '-c', 'for i in 1 2 3; do "$0" || exit; done; exit 0', "$B/prog/steps");
             push @died, "${size}K: $status $text" if $status != 0 || $text !~ /12.*12.*12/s;
@@ -154,7 +156,7 @@ SKIP: {
 
 # And of a program that becomes another one when eventrec is dead.
 SKIP: {
-    skip 'no file system can be mounted here', 1 if (say_of('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/dev/shm'))[0] != 0;
+    skip 'no file system can be mounted here', 1 if !can_mount();
     skip 'no process can be traced here', 1 if (say_of("$B/prog/steps", 1))[0] >> 8 == 77;
     my @died;
     for my $size ((map { 4 * $_ } 18 .. 26) x ($ENV{SOAK} ? 4 : 1)) {
@@ -168,8 +170,8 @@ SKIP: {
 
 # All at once: some are in private memory and make room there, while the collector drains what is shared.
 SKIP: {
-    my @small = ('unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=4m none /dev/shm && exec "$@"', 'sh');
-    skip 'no file system can be mounted here', 1 if (say_of(@small, 'true'))[0] != 0;
+    my @small = with_shm('4m');
+    skip 'no file system can be mounted here', 1 if !can_mount();
     my ($log, $threads, $objects) = ("$dir/together.paw", 600, 1500);
     for my $mode ('observe', 'manage', $ENV{SOAK} ? ('observe') x 4 : ()) {
         unlink $log;

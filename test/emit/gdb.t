@@ -46,15 +46,15 @@ sub gdb {
 
 # An unmodified program, stopped where it exits.
 my $text = gdb(["$B/prog/churn", 1, 100], 'break puts', 'break printf', 'break __printf_chk', 'set breakpoint pending on',
-    'run', 'print/x EventKindControl[0] & 0x7f', 'call (void)BTRes(EventKindControl, 4)', 'print/x EventKindControl[0] & 0x7f',
-    'call (void)BTSet(EventKindControl, EventKindRef)', 'print/x EventKindControl[0] & 0x7f',
-    'call (unsigned)BTGet(EventKindControl, 4)', 'call (void)EventTraceback(' . $five . ')');
+    'run', 'print/x EventKindControl[0] & 0x7f', 'call (void)BTSet(EventKindControl, EventKindRef)', 'print/x EventKindControl[0] & 0x7f',
+    'call (void)BTRes(EventKindControl, 4)', 'print/x EventKindControl[0] & 0x7f',
+    'call (unsigned)BTGet(EventKindControl, 5)', 'call (void)EventTraceback(' . $five . ')');
 SKIP: {
     skip 'gdb can run no program here', 5 if $text =~ /ptrace: Operation not permitted|Could not trace/;
     my @values = $text =~ /^\$\d+ = (\S+)$/mg;
-    is $values[0], '0x7f', 'the control table can be seen' or diag $text;
-    is $values[1], '0x6f', 'call BTRes(EventKindControl, 4) switches references off';
-    is $values[2], '0x7f', 'call BTSet(EventKindControl, EventKindRef) switches them on';
+    is $values[0], '0x6f', 'the control table can be seen' or diag $text;
+    is $values[1], '0x7f', 'call BTSet(EventKindControl, EventKindRef) switches references on';
+    is $values[2], '0x6f', 'call BTRes(EventKindControl, 4) switches them off';
     is $values[3], '1', 'call BTGet reads the bit';
     is scalar(() = $text =~ /^pawprint: -\d+\.\d{9} \d+ \w+ .*$/mg), $five, 'call EventTraceback prints as many events as it is told';
 }
@@ -73,27 +73,37 @@ SKIP: {
 sub events { return $_[0] =~ /^\d+\.\d{9} \d+\/(\d+ \w+.*)$/mg }
 sub kinds { return join ' ', $_[0] =~ /^(\w+) +yes +yes$/mg }
 SKIP: {
-    skip 'gdb has no python', 16 unless `gdb -nx -batch -ex 'python print(6*7)' 2>&1` =~ /^42$/m;
+    skip 'gdb has no python', 20 unless `gdb -nx -batch -ex 'python print(6*7)' 2>&1` =~ /^42$/m;
     for my $where ('sent', 'kept') {
         my $log = $where eq 'sent' ? $dir . '/log' : '';
         my $core = "$dir/$where.core";
         $text = gdb(["$B/prog/churn", 1, 100], "set environment PAWPRINT_LOG $log", "source $tool", 'set breakpoint pending on',
-            'break puts', 'break printf', 'break __printf_chk', 'run', 'pawprint-kinds', 'pawprint-kinds -Ref', 'pawprint-kinds',
-            "pawprint-events $seven", "call (void)EventTraceback($seven)", "generate-core-file $core", 'pawprint-kinds -Nothing');
+            'break puts', 'break printf', 'break __printf_chk', 'run', 'pawprint-kinds', 'pawprint-kinds -Seg', 'pawprint-kinds',
+            "pawprint-events $seven", "call (void)EventTraceback($seven)", "generate-core-file $core", 'echo of one object\\n',
+            'python addr = gdb.execute("pawprint-events 1000", to_string=True).split("addr=")[-1].split()[0]',
+            'python gdb.execute("pawprint-events 1000 --addr " + addr)', 'python gdb.execute("call (void)EventTracebackAddr(%s, 100)" % addr)',
+            'echo so far\\n', 'pawprint-kinds -Nothing');
+        $text =~ s/^of one object\n(.*)^so far\n//ms;
+        my $object = $1 // '';
         SKIP: {
-            skip 'gdb can run no program here', 8 if $text =~ /ptrace: Operation not permitted|Could not trace/;
+            skip 'gdb can run no program here', 10 if $text =~ /ptrace: Operation not permitted|Could not trace/;
             my @events = events($text);
             is scalar(@events), $seven, "$where: pawprint-events prints as many events as it is told" or diag $text;
             is_deeply \@events, [$text =~ /^pawprint: -\d+\.\d{9} (\d+ \w+.*)$/mg], "$where: the program's own newest ones";
+            my @its = events($object);
+            ok @its > 0, "$where: pawprint-events --addr prints events of one address" or diag $text;
+            # While the program is called others of its threads go on, and may tell more.
+            my @called = $object =~ /^pawprint: -\d+\.\d{9} (\d+ \w+.*)$/mg;
+            is_deeply [@called[0 .. $#its]], \@its, "$where: and EventTracebackAddr the same";
             my ($before, $after) = split /^kind +sent.*\n(?:\w+ +(?:yes|no) +(?:yes|no)\n)+\K/m, $text, 2;
-            like $before, qr/^Ref +\w+ +yes$/m, "$where: pawprint-kinds prints a table";
-            like $after, qr/^Ref +no +yes$/m, "$where: and switches";
+            like $before, qr/^Seg +\w+ +yes$/m, "$where: pawprint-kinds prints a table";
+            like $after, qr/^Seg +no +yes$/m, "$where: and switches";
             like $text, qr/pawprint-kinds: -Nothing is no \+NAME or -NAME; there are Arena, Pool, /, "$where: a misspelt kind is an error";
             SKIP: {
                 skip 'gdb writes no core here', 3 unless -s $core;
                 my $dead = `gdb -nx -batch -ex 'source $tool' -ex pawprint-kinds -ex "pawprint-events $seven" $B/prog/churn $core 2>&1`;
                 is_deeply [events($dead)], \@events, "$where: the core has the same events" or diag $dead;
-                like $dead, qr/^Ref +no +yes$/m, "$where: and the same table";
+                like $dead, qr/^Seg +no +yes$/m, "$where: and the same table";
                 my $lines = `$B/bin/eventcnv $core 2>/dev/null | tail -n $seven`;
                 is_deeply [events($lines)], \@events, "$where: and so says eventcnv";
                 unlink $core;

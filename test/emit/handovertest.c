@@ -20,8 +20,8 @@
 
 #include "decode.h"
 #include "emit/event.h"
-#include "emit/process.h"
-#include "emit/public.h"
+#include "emit/emitter.h"
+#include "emit/pawprint.h"
 #include "format/region.h"
 #include "tap.h"
 
@@ -149,7 +149,7 @@ static int programRun(const char *mode, Count *told)
       (void)EventIntern(name);
     }
     /* Until they are drained they take places that objects would have. */
-    while (__atomic_load_n(&ProcessRegion(ProcessGet())->pool.full, __ATOMIC_RELAXED) != 0)
+    while (__atomic_load_n(&EmitterRegion(EmitterGet())->pool.full, __ATOMIC_RELAXED) != 0)
       (void)usleep(100);
     emitObjects(0, numbersMAX);
     told[0] = numbersMAX;
@@ -162,8 +162,9 @@ static int programRun(const char *mode, Count *told)
   }
   if (strcmp(mode, "stopped") == 0) {
     /* Another thread has found no room either, and was the first: it is about to stop the recording. */
-    __atomic_store_n(&ProcessRegion(ProcessGet())->stopped, 1, __ATOMIC_SEQ_CST);
-    for (i = 0; i < numbersMAX && (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> EventUserWordKIND & 1) != 0; ++i)
+    __atomic_store_n(&EmitterRegion(EmitterGet())->stopped, 1, __ATOMIC_SEQ_CST);
+    for (i = 0; i < numbersMAX && (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) >> EventUserWordKIND & 1) != 0;
+         ++i)
       EVENT_WW(UserWord, 0, i);
     told[0] = i;
     return 0;
@@ -230,7 +231,8 @@ typedef struct toyStruct {
   uint64_t lost;
   Bool dies;      /* after some blocks it is dead */
   Bool died;
-  Bool denied;    /* the program writes again and again that there is none, so that it sends by itself, and it goes on all the same */
+  Bool denied; /* the program writes again and again that there is none, so that it sends by itself, and it goes on all
+                  the same */
   Bool keeps;     /* blocks of frequent kinds are overwritten, and not drained before the end */
   Count interned;
   Count misplaced; /* blocks whose `before` is not the number of their first event */
@@ -622,8 +624,9 @@ static void testLeft(void)
   TapIs(toy.events + discards(&toy), sum(shared), "and all of them are counted");
 }
 
-/* testDenied -- what says in shared memory that there is a collector is written over, and it goes on: blocks are erased while
- * the program sends them.  Who has which events is not said; but the program does not go astray in its own memory. */
+/* testDenied -- what says in shared memory that there is a collector is written over, and it goes on: blocks are erased
+ * while the program sends them.  Who has which events is not said; but the program does not go astray in its own
+ * memory. */
 __attribute__((unused)) static void testDenied(void)
 {
   static const char *const few[] = {"PAWPRINT_BLOCKS", "64", NULL};

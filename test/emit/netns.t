@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(regions_of slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -18,10 +20,7 @@ plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} /
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 plan skip_all => 'no network namespace can be made here' if system("$program 0 unshare >/dev/null 2>&1") != 0;
 
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar <$in> // '' }
-sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.005 } return 0 }
-sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
-END { local $?; unlink map { ($_, "$_.log") } regions() if $dir }
+END { local $?; unlink map { ($_, "$_.log") } regions_of($dir) if $dir }
 
 # recorded(@options_and_command) -- the status, and what eventrec says
 sub recorded {
@@ -59,7 +58,7 @@ sub whole {
     is holds($log, $n, $steps), '', "$what: all is there" or diag $said;
     unlike $said, qr/not seen|still run/, 'nobody is named';
     is `$cnv --check $log 2>&1` . $?, '0', 'nothing is missing';
-    is_deeply [regions()], [], 'nothing is left';
+    is_deeply [regions_of($dir)], [], 'nothing is left';
 }
 
 my ($status, $said);
@@ -112,7 +111,7 @@ END
     is holds("$dir/log", $N, 2), '', 'so that the next one is recorded';
     is_deeply [$said =~ /not seen: (.*)/g], ["$dir/left: static: nothing can be loaded into it"], 'and only itself is not';
     is `$cnv --check $dir/log 2>&1` . $?, '0', 'nothing is missing';
-    is_deeply [regions()], [], 'nothing is left';
+    is_deeply [regions_of($dir)], [], 'nothing is left';
 }
 
 # Another place, or two of them.
@@ -141,12 +140,12 @@ waitpid $listener, 0;
 ($status, $said) = recorded('--force', '-o', "$dir/log", '--process', 'nobody', '--', $program, $N, qw(unshare exec));
 is $status, 0, '--process';
 unlike `$cnv -E UserWord $dir/log`, qr/./, 'of others there is nothing';
-is_deeply [regions()], [], 'nor is anything left';
+is_deeply [regions_of($dir)], [], 'nor is anything left';
 ($status, $said) = recorded('--force', '-o', "$dir/log", '-t', '0.3', '--', $program, $N, qw(unshare exec sleep exec));
 is $status, 0, '-t';
 my %step = map { $_ => 1 } `$cnv -E UserWord $dir/log` =~ / id=(\d+)/g;
 is join(' ', sort keys %step), '2 3 4', 'what comes later is not there';
-is_deeply [regions()], [], 'nor is anything left';
+is_deeply [regions_of($dir)], [], 'nor is anything left';
 
 # Programs that make such a namespace for others.
 for my $by ('unshare -n', 'unshare -rn', 'unshare -nmpf --mount-proc', 'bwrap --unshare-net --dev-bind / /',

@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(with_shm can_mount);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use JSON::PP;
@@ -17,13 +19,6 @@ plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} /
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 
 my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
-
-# within($size, @command) -- how a command is run with so much in /dev/shm
-sub within {
-    my ($size, @command) = @_;
-
-    return ('unshare', '-rm', 'sh', '-c', "mount -t tmpfs -o size=$size none /dev/shm && exec \"\$@\"", 'sh', @command);
-}
 
 # tails($log, $objects) -- of each thread the numbers of its allocations that a log has, as ranges
 sub tails {
@@ -63,10 +58,10 @@ for (['150k', 50, 3000, 'Object'], ['200k', 50, 3000, 'Object,+Sync'], ['1m', 30
     my @record = ("$B/bin/eventrec", '-p', 'overwrite', '-b', '4K', '-n', 4, '-k', $kinds, '-o', $log, '--');
 
   SKIP: {
-        skip 'no file system can be mounted here', 1 if system(within($size, 'true')) != 0;
+        skip 'no file system can be mounted here', 1 if !can_mount();
         unlink $log;
         my $status = system('sh', '-c', "exec 2>$dir/err \"\$\@\"", 'sh',
-                            within($size, @record, "$B/prog/newest", $threads, $objects));
+                            with_shm($size, @record, "$B/prog/newest", $threads, $objects));
         my $said = do { open my $in, '<', "$dir/err" or die; local $/; <$in> // '' };
         skip "$what: there cannot be so many here", 1 if $status >> 8 == 77;
         is $status, 0, "$what: they are recorded" or diag $said;

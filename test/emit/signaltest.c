@@ -178,7 +178,7 @@ static void testStorm(Bool flushing)
 static Count discarded(Decode d)
 {
   static uint64_t most[4096];
-  Count sum = ProcessRegion(ProcessGet())->lost;
+  Count sum = EmitterRegion(EmitterGet())->lost;
   Index i;
 
   for (i = 0; i < d->blocks; ++i) {
@@ -191,10 +191,11 @@ static Count discarded(Decode d)
   return sum;
 }
 
-/* testFull -- a storm while there is no room: what is interrupted while it is discarded, and what interrupts it, count */
+/* testFull -- a storm while there is no room: what is interrupted while it is discarded, and what interrupts
+ * it, count */
 static void testFull(void)
 {
-  RegionHeader region = ProcessRegion(ProcessGet());
+  RegionHeader region = EmitterRegion(EmitterGet());
   uint32_t limit = region->limit;
   Count n, before, strings;
   DecodeStruct d;
@@ -203,9 +204,9 @@ static void testFull(void)
   before = discarded(&d);
   DecodeFree(&d);
   region->limit = 3;
-  emitMemory->full = TRUE;
+  emitPretend->full = TRUE;
   n = storm(1000, FALSE);
-  emitMemory->full = FALSE;
+  emitPretend->full = FALSE;
   EventFlush();
   EmitGet(&d);
   region->limit = limit;
@@ -333,7 +334,7 @@ static void stepChild(StepStruct *step)
   jumps = FALSE;
   handled[0] = handled[1] = 0;
   EmitOpen();
-  SendSetRaw(TRUE);
+  ControlSettings.raw = TRUE;
   stepping = &step->here;
   raise(SIGSTOP);
   for (i = 0; i < stepEVENTS; ++i) {

@@ -7,6 +7,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(regions_of);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -26,8 +28,7 @@ my $patience = 1; # s that a program waits for eventrec's answer, after which it
 my $stride = $ENV{SOAK} ? 1 : 12;
 note "SEED=$seed";
 
-sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
-END { local $?; unlink map { ($_, "$_.log") } regions() if $dir }
+END { local $?; unlink map { ($_, "$_.log") } regions_of($dir) if $dir }
 
 # once($log, $call, $case) -- record it so; what it wrote, its number, and whether it had ended before; or nothing
 sub once {
@@ -75,7 +76,7 @@ sub amiss {
         my $count = () = $events =~ /^\S+ $pid\/\d+ PoolAlloc .*\bsize=$size\b/mg;
         push @wrong, "$count objects of the program $_" if $count > 100 || ($marks =~ /$_/ && $count < 100);
     }
-    push @wrong, "left: @{[regions()]}" if regions();
+    push @wrong, "left: @{[regions_of($dir)]}" if regions_of($dir);
     return join '; ', @wrong;
 }
 

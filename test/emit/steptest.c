@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A child begins, fills, alters and erases blocks, frees slots as a collector does, or overwrites a block; it is stepped through
- * that, instruction by instruction, while its region is looked at as whoever comes after a death would.
+ * A child begins, fills, alters and erases blocks, frees slots as a collector does, or overwrites a block; it is
+ * stepped through that, instruction by instruction, while its region is looked at as whoever comes after a death would.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "collect/batch.h"
+#include "emit/control.h"
 #include "emit/event.h"
-#include "emit/process.h"
-#include "emit/public.h"
+#include "emit/emitter.h"
+#include "emit/pawprint.h"
 #include "emit/send.h"
 #include "emit/stream.h"
 #include "format/region.h"
@@ -56,7 +57,7 @@ static void stepWriter(void)
   EVENT_WW(UserWord, 1, 0);
   thread = (Thread)(void *)EventThreadSelf;
   block = thread->stream[EventKindUser][0].block;
-  SendSetRaw(TRUE); /* packing takes long, step by step */
+  ControlSettings.raw = TRUE; /* packing takes long, step by step */
   for (i = 0; i < stepEVENTS; ++i)
     EVENT_WW(UserWord, 1, i);
   stepTurn();
@@ -74,7 +75,7 @@ static void stepWriter(void)
 static void stepOverwrite(void *region)
 {
   stepTurn();
-  (void)HandOverwrite(region);
+  (void)PolicyOverwrite(region);
   stepTurn();
 }
 
@@ -138,20 +139,20 @@ static RegionHeader stepRegion(pid_t pid)
   return region != MAP_FAILED ? region : NULL;
 }
 
-/* stepSpoiled -- how many slots have a size and no sound header; *changesReturn is raised where a slot has another state */
+/* stepSpoiled -- how many slots have a size and no sound header; *changesReturn is raised where a slot has another
+ * state */
 static Count stepSpoiled(RegionHeader region, uint8_t *states, Count *changes)
 {
   BlockHeaderStruct header;
   Count spoiled = 0;
   Size offset, size;
-  Bool swapped;
   Index i;
 
   for (i = 0; i < stepLOOK; ++i) {
     *changes += region->state[i] != states[i];
     states[i] = region->state[i];
     if (RegionBlockAt(&offset, &size, region, i))
-      spoiled += BlockHeaderUnsealedRead(&header, &swapped, (char *)region + offset) != ResOK || header.whole != size;
+      spoiled += !BlockUnsealedIs(&header, (char *)region + offset, size, 0);
   }
   return spoiled;
 }
@@ -208,9 +209,17 @@ static void stepBlock(RegionHeader region, Index slot, uint32_t events)
   region->state[slot] = RegionFULL | 12;
   region->tickets[slot] = 2 * ++region->pool.ticket;
   ++region->pool.full;
-  *block = (BlockHeaderStruct){.magic = BlockMAGIC, .order = BlockORDER, .major = BlockMAJOR, .flags = BlockFlagSUMMED,
-                               .whole = BlockMIN, .used = events * EventALIGN, .count = events, .size = 2, .first = 1000,
-                               .rest = 1, .kind = EventKindObject};
+  *block = (BlockHeaderStruct){.magic = BlockMAGIC,
+                               .order = BlockORDER,
+                               .major = BlockMAJOR,
+                               .flags = BlockFlagSUMMED,
+                               .whole = BlockMIN,
+                               .used = events * EventALIGN,
+                               .count = events,
+                               .size = 2,
+                               .first = 1000,
+                               .rest = 1,
+                               .kind = EventKindObject};
   block->last = block->mono = BlockHeaderSum(block);
   memset(block + 1, 7, events * EventALIGN);
 }
@@ -256,7 +265,8 @@ static void testOverwrite(void)
     wrong += stepForgot(region) != 157;
   } while (++steps < stepMOST && WSTOPSIG(status) == SIGTRAP);
   stepEnd(pid);
-  TapOk(region->state[0] == RegionFREE && region->state[1] == (RegionFULL | 12), "in %zu steps the older block goes", steps);
+  TapOk(region->state[0] == RegionFREE && region->state[1] == (RegionFULL | 12), "in %zu steps the older block goes",
+        steps);
   TapIs(wrong, 0, "at each of them it is there, or counted, and at none it is both");
   TapIs(RegionForgotten(region), 107, "it is counted in the end,");
   TapIs(region->pool.forgottenTo, 1000 + (1 << RegionRestSHIFT), "and so is its time");

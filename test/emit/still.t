@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use IPC::Open2;
@@ -18,8 +20,6 @@ my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 plan skip_all => 'a sanitized program has a library of its own to load' if $ENV{SAN};
 
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
-sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.01 } return 0 }
 # ended($log, $program) -- what --check says when the program has ended, whether or not somebody asks for its status
 sub ended {
     my ($log, $program) = @_;

@@ -7,6 +7,8 @@
 # SOAK=1 tries all ways to spoil in all cases.
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(regions_of slurp);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -25,8 +27,6 @@ my $log = "$dir/stray.paw";
 my $WORDS = 32; # of a block's header; the threads behind have all of it spoiled, and the last one nothing (test/prog/stray.c)
 my $wait = 120;
 
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
-sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
 sub stopped { my ($pid) = @_; return slurp("/proc/$pid/stat") =~ /\) [tT] / }
 END { local $?; system "$rec --clean $log >/dev/null 2>&1" if $dir && -e $log }
 
@@ -114,7 +114,7 @@ sub try {
     if ($end eq 'ends' || $end eq 'killed') {
         my ($last) = $said =~ /\((\d+) discarded\)/;
         push @faults, "eventrec counts " . ($last // 'nothing') . ", and --check $counted: $said" if ($last // -1) != $counted;
-        my ($lost) = $said =~ /\d+ blocks? in shared memory w(?:as|ere) written over by the program; (\d+) events? (?:is|are) lost/;
+        my ($lost) = $said =~ /\d+ blocks? in shared memory w(?:as|ere) written over or cut off by the program; (\d+) events? (?:is|are) lost/;
         push @faults, "eventrec tells of $counted as of " . ($lost // 0) . ": $said" if ($lost // 0) != $counted;
     }
     my $clean = `$rec --clean $log 2>&1`;
@@ -125,7 +125,7 @@ sub try {
     my ($after, $then, @rest) = faults($spoiled, 'cleaned', $newest);
     push @faults, @rest;
     push @faults, "--clean makes $then of $counted that are lost" if $then != $counted;
-    push @faults, 'something stays: ' . join ' ', regions() if regions();
+    push @faults, 'something stays: ' . join ' ', regions_of($dir) if regions_of($dir);
     is "@faults", '', "$which, $how, $policy, $end: " . ($spoiled ? "$lacks events are lost, and counted" : 'nothing is lost');
 }
 
@@ -152,4 +152,15 @@ for my $end ('ends', 'alone') {
     try('region', 'many', 'block', $end);
 }
 try('region', $_, 'block', 'ends') for 'generation', 'length', 'text';
+
+# A program cuts its region's file, behind what is full or before all.
+for my $size (1_200_000, 70_000, 0) {
+    my $cut = 'my @a = map { "x$_" } 1 .. 3000; truncate $_, ' . $size . ' for grep { !/log$/ } glob "/dev/shm/pawprint-*-$$-*"; kill 9, $$';
+    unlink $log;
+    my $said = `$rec -o $log -- $^X -e '$cut' 2>&1`;
+    like $said, qr/: \d+ blocks? in shared memory w(?:as|ere) written over or cut off by the program; \d+ events? (?:is|are) lost$/m,
+        "a region is cut to $size bytes: that is said";
+    my $check = `$cnv --check $log 2>&1`;
+    is $?, 256, 'and the log does not say that it has all' or diag $said, $check;
+}
 done_testing;

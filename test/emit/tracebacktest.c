@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "emit/traceback.h"
+#include "base/aver.h"
+#include "emit/emitter.h"
 #include "emitting.h"
 
 #if defined(VARIETY_RASH)
@@ -65,6 +66,40 @@ static void testLines(void)
   free(text);
   text = traceback(0);
   TapIs(EmitLines(text), 1, "none");
+  free(text);
+}
+
+static char *tracebackAddr(Word addr, unsigned n)
+{
+  EmitCatch();
+  EventTracebackAddr((void *)addr, n);
+  return EmitCaught();
+}
+
+static void testAddr(void)
+{
+  EventCode takes, gives;
+  char *text;
+  Index i;
+
+  (void)EventTypeDefine(&takes, "Takes", "PAW", "pool addr size", "");
+  (void)EventTypeDefine(&gives, "Gives", "PA", "pool addr", "");
+  for (i = 0; i < 20; ++i) {
+    EventEmit(takes, (void *)0x10, (void *)(0x1000 + i % 4 * 16), (EventWord)i);
+    EventEmit(gives, (void *)0x10, (void *)(0x1000 + i % 4 * 16));
+  }
+  text = tracebackAddr(0x1010, 100);
+  TapIs(EmitLines(text), 10, "the events of one address");
+  TapOk(strstr(text, "addr=0x1000") == NULL && strstr(text, " Takes pool=0x10 addr=0x1010 size=1\n") != NULL,
+        "and of no other: %s", text);
+  free(text);
+  text = tracebackAddr(0x1010, 3);
+  TapOk(EmitLines(text) == 3 && strstr(text, " size=13\n") == NULL && strstr(text, " size=17\n") != NULL,
+        "the newest of them: %s", text);
+  free(text);
+  text = tracebackAddr(7, 3);
+  TapOk(strcmp(text, "pawprint: traceback: no event of this address, or none any more\n") == 0,
+        "a number that is no address: %s", text);
   free(text);
 }
 
@@ -134,6 +169,7 @@ static void testAver(void)
 int main(void)
 {
   testLines();
+  testAddr();
   testAver();
 #if !defined(__SANITIZE_THREAD__)
   testRunning(); /* which reads what others write, on purpose */

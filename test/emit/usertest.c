@@ -118,7 +118,8 @@ static void testTypes(void)
   DecodeMemory(&d, emitMemory);
   TapIs(d.headers, 3, "each is told before its first use");
   DecodeFree(&d);
-  TapOk(EventTypeDefine(&same, "CacheMiss", "AWS", "line size reason", "") == 0 && same == miss, "the same once more is the same");
+  TapOk(EventTypeDefine(&same, "CacheMiss", "AWS", "line size reason", "") == 0 && same == miss,
+        "the same once more is the same");
   TapOk(EventTypeDefine(&same, "PoolAlloc", "PAW", "pool addr size", "") == 0 && same == EventPoolAllocCODE,
         "so is one that the library has");
   refused("PoolAlloc", "PAW", "pool addr length", "with other parameters");

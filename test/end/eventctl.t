@@ -4,6 +4,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+no warnings "portable";
 use Cwd qw(abs_path);
 use lib 'test/lib';
 use File::Temp qw(tempdir);
@@ -11,7 +12,7 @@ use IO::Socket::UNIX;
 use IPC::Open2;
 use POSIX ();
 use Socket qw(SOCK_STREAM pack_sockaddr_un);
-use Registry qw(run slurp spew);
+use EndToEnd qw(run slurp);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -61,7 +62,10 @@ for (['no number', ['x'], qr/'x' is no number of a process/, 2],
      ['nobody', [4194304 - 1], qr/^eventctl: there is no process 4194303$/m, 1],
      ['--buffered for a command', ['-b', $$, 'flush'], qr/--buffered is for a list of kinds, not for flush/, 2],
      ['--buffered alone', ['-b', $$], qr/--buffered is for a list/, 2],
-     ['traceback of what is none', [$$, 'traceback', '--addr', '0x1'], qr/traceback: no option is called --addr$/m, 2],
+     ['traceback of what is none', [$$, 'traceback', '--address', '0x1'], qr/traceback: no option is called --address$/m, 2],
+     ['traceback of no address', [$$, 'traceback', '--addr', '0x'], qr/traceback: --addr wants an address, as 0x/, 2],
+     ['traceback of nothing', [$$, 'traceback', 7, '--addr'], qr/traceback: --addr wants an address, as 0x/, 2],
+     ['traceback of one address and more', [$$, 'traceback', 7, '--addr', '0x1', 8], qr/'8' is one word too many/, 2],
      ['traceback of so many', [$$, 'traceback', 'all'], qr/traceback: 'all' is no number$/m, 2],
      ['too much for traceback', [$$, 'traceback', 7, 8], qr/'8' is one word too many/, 2],
      ['too much', [$$, 'start', 'now'], qr/'now' is one word too many/, 2],
@@ -152,6 +156,24 @@ like $out, qr/^\d+\.\d{9} $pid\/\d+ \w+( \w+=\S+)+$/m, 'as eventcnv prints them'
 is scalar(grep { !/^\d+\.\d{9} $pid\/\d+ / } split /\n/, $out), 0, 'and nothing else';
 ($status, undef, $err) = run($ctl, $pid, 'traceback', 'x');
 is $status, 2, 'traceback x';
+
+# What became of an object.
+SKIP: {
+    skip 'no events per object in this variety, or no perl under a sanitizer', 3
+        if ($ENV{VARIETY} // 'cool') ne 'cool' || $ENV{SAN};
+    my $pid = open2(my $out, my $in, "$B/bin/eventrec", '-o', "$dir/objects.paw", '--', $^X, '-e',
+        '$| = 1; my @list; push @list, [1 .. 5] for 1 .. 100; splice @list, 50; print "$$\n"; <STDIN>');
+    push @started, my $perl = <$out> + 0;
+    my $all = (run($ctl, $perl, 'traceback', 500))[1];
+    my ($freed) = $all =~ /.* PoolFree pool=\S+ addr=(\S+)/;
+    my ($status, $its, $err) = run($ctl, $perl, 'traceback', 500, '--addr', $freed);
+    is "$status:$err", '0:', 'traceback --addr';
+    is $its, join('', grep { /=\Q$freed\E\b/ } split /^/, $all), 'the events with this address, and no others';
+    my ($number) = (run($ctl, $perl, 'traceback', '--addr', hex $freed))[1];
+    is $number, $its, 'an address may be decimal';
+    close $in;
+    waitpid $pid, 0;
+}
 
 # While it is busy: what is switched off ends within a moment, and is not there afterwards.
 $program->{say}->(0);

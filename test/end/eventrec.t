@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX qw(:sys_wait_h);
@@ -29,13 +31,6 @@ sub record {
     }
     waitpid $pid, 0;
     return (WIFSIGNALED($?) ? 1000 + WTERMSIG($?) : WEXITSTATUS($?), slurp('out'), slurp('err'));
-}
-
-sub slurp {
-    my ($path) = @_;
-    open my $file, '<', $path or return '';
-    local $/;
-    return scalar <$file> // '';
 }
 
 sub text { my (@words) = @_; return `$B/bin/eventcnv @words 2>&1` }

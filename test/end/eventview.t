@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Registry;
+use EndToEnd qw($Dir run slurp spew);
 use JSON::PP qw(decode_json);
 use Test::More;
 
@@ -245,7 +245,7 @@ subtest 'usage' => sub {
         like($err, $case->[1], 'message');
     }
     is_deeply([view('summary,live', $churn)], [view('summary', 'live', $churn)], 'several views, separated by commas');
-    for my $case (['live,sites' => qr/'live,sites' is neither a view nor a file; views are: /], ['live,' => qr/'live,' is neither/],
+    for my $case (['live,site' => qr/'live,site' is neither a view nor a file; views are: /], ['live,' => qr/'live,' is neither/],
         ['live,summary,live' => qr/live is named twice/]) {
         my ($status, $out, $err) = view($case->[0], $churn);
         is($status, 2, "$case->[0]: status");

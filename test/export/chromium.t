@@ -11,52 +11,24 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use HTTP::Tiny;
+use Browser;
 use JSON::PP ();
-use Registry;
+use EndToEnd qw($Dir run);
 use Test::More;
 
 my $B = $ENV{B} || 'build/cool';
 plan skip_all => 'nothing is recorded of objects here' if ($ENV{VARIETY} // 'cool') ne 'cool' || $ENV{SAN};
-my ($browser) = grep { -x } map { ("$_/chromium", "$_/google-chrome") } split /:/, $ENV{PATH};
-my ($driver) = grep { -x } map { "$_/chromedriver" } split /:/, $ENV{PATH};
-plan skip_all => 'chromium and chromedriver are not installed' unless $browser && $driver;
+plan skip_all => 'chromium and chromedriver are not installed' if Browser::missing();
 
 my $json = JSON::PP->new->utf8->allow_nonref;
-my $http = HTTP::Tiny->new(timeout => 60);
-my ($pid, $out, $base, $session); # of chromedriver: its output must be open as long as it runs
-
-sub ask {
-    my ($method, $path, $body) = @_;
-    my $answer = $http->request($method, "$base$path", {headers => {'content-type' => 'application/json'},
-                                                        content => defined $body ? $json->encode($body) : ''});
-    my $value = eval { $json->decode($answer->{content})->{value} };
-
-    die(ref $value ? "$value->{message}\n" : "$answer->{status} $answer->{reason}\n") if !$answer->{success};
-    return $value;
-}
-
-# The browser begins, or it is said why not.
-sub begin {
-    local @ENV{qw(HOME TMPDIR)} = ($Dir, $Dir);
-    $pid = open $out, '-|', $driver, '--port=0' or die "$driver: $!\n";
-    my $line = '';
-    local $SIG{ALRM} = sub { die "chromedriver does not begin\n" };
-    alarm 30;
-    $line = <$out> // die "chromedriver ends\n" until $line =~ /started successfully on port (\d+)/;
-    alarm 0;
-    $base = "http://127.0.0.1:$1";
-    my @arguments = ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', "--user-data-dir=$Dir/profile");
-    $session = ask(POST => '/session', {capabilities => {alwaysMatch => {
-        browserName => 'chrome', 'goog:chromeOptions' => {binary => $browser, args => \@arguments}}}})->{sessionId};
-    ask(POST => "/session/$session/url", {url => 'devtools://devtools/bundled/devtools_app.html'});
-    return;
-}
+my $browser = eval { Browser->begin($Dir) };
+eval { $browser->open_page('devtools://devtools/bundled/devtools_app.html') } if $browser;
+plan skip_all => "the browser does not begin: $@" =~ s/\s+/ /gr if $@;
 
 # understood($text) -- what the viewer makes of a trace: for each lane its name, its slices by name, and how long they are
 sub understood {
     my ($text) = @_;
-    return ask(POST => "/session/$session/execute/sync", {args => [$text], script => <<'END'});
+    return $browser->script(<<'END', $text);
 const text = arguments[0];
 return (async () => {
     let viewer;
@@ -105,9 +77,6 @@ sub expected {
     return \%lane;
 }
 
-eval { begin() };
-plan skip_all => "the browser does not begin: $@" =~ s/\s+/ /gr if !$session;
-
 for my $program (['perl', $ENV{PERL} // 'perl', '-e', 'my %h; $h{$_ % 700} = "x" x ($_ % 3000) for 1 .. 3000'],
                  ['threads', "$B/prog/sync"]) {
     my ($name, @command) = @$program;
@@ -134,10 +103,3 @@ for my $program (['perl', $ENV{PERL} // 'perl', '-e', 'my %h; $h{$_ % 700} = "x"
 }
 
 done_testing;
-
-END {
-    local $?;
-    eval { ask(DELETE => "/session/$session") } if $session;
-    kill TERM => $pid if $pid;
-    close $out if $out;
-}

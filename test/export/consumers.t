@@ -12,6 +12,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP qw(decode_json);
+use Profile qw(profile);
+use EndToEnd qw($Dir run slurp spew);
 use Registry;
 use Test::More;
 
@@ -74,7 +76,8 @@ cmp_ok scalar(@views), '>=', 2, "views: @views";
 
 # Every format that --help lists has somebody who reads it.
 my %reader = (text => \&readText, csv => \&readCsv, json => \&readJson, sql => \&readSql, ctf => \&readCtf, chrome => \&readChrome,
-              paje => \&readPaje, folded => \&readFolded, paw => \&readPaw);
+              paje => \&readPaje, folded => \&readFolded, pprof => \&readPprof,
+              paw => \&readPaw);
 is join(' ', sort keys %reader), join(' ', sort @formats), "formats: @formats";
 
 for my $program (@programs) {
@@ -95,10 +98,11 @@ for my $program (@programs) {
         $reader{$format}->("$Dir/out", $log, $text, $summary);
     }
     for my $view (@views) {
-        ($status, my $out, $err) = run("$B/bin/eventview", $view, $log);
+        my @needs = $view eq 'diff' ? ('--from', 0, '--to', 3600) : $view eq 'report' ? ('-o', "$Dir/report.html") : ();
+        ($status, my $out, $err) = run("$B/bin/eventview", $view, @needs, $log);
         is "$status$err", '0', "$name: $view";
         isnt $out, '', 'has lines';
-        ($status, $out) = run("$B/bin/eventview", $view, '--json', $log);
+        ($status, $out) = run("$B/bin/eventview", $view, $view eq 'report' ? () : @needs, '--json', $log);
         ok eval { decode_json($out) }, 'and is JSON for programs';
     }
 }
@@ -234,6 +238,17 @@ sub readPaje {
         my $svg = slurp("$path.svg");
         is scalar(grep { $svg !~ m{/$_[ <]} } keys %{$text->{lane}}), 0, 'each thread is in it';
     }
+}
+
+sub readPprof {
+    my ($path, $log, $text, $summary) = @_;
+    my @sum = (0) x 6;
+
+    for my $sample (@{profile($path)->{samples}}) {
+        $sum[$_] += $sample->{values}[$_] for 0 .. 5;
+    }
+    is "@sum[0, 1, 2, 3, 5]", "@$summary{qw(allocations total_bytes live_objects live_bytes peak_bytes)}",
+        'its sums are those of the summary';
 }
 
 sub readFolded {

@@ -6,6 +6,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp run);
 use Encode ();
 use File::Temp qw(tempdir);
 use JSON::PP ();
@@ -15,21 +17,13 @@ my $B = $ENV{B} // 'build/cool';
 my $dir = tempdir(CLEANUP => 1);
 my $objects = ($ENV{VARIETY} // 'cool') eq 'cool' && !$ENV{SAN};
 
-sub slurp { open my $in, '<:raw', $_[0] or die "$_[0]: $!"; local $/; <$in> // '' }
+open STDIN, '<', '/dev/null' or die;
 
 # cnv(argument...) -- standard output, standard error, status
 sub cnv {
-  my @arguments = @_;
-  my $pid = fork() // die "fork: $!";
+  my ($status, $out, $err) = run("$B/bin/eventcnv", @_);
 
-  if ($pid == 0) {
-    open STDIN, '<', '/dev/null' or die;
-    open STDOUT, '>', "$dir/out" or die;
-    open STDERR, '>', "$dir/err" or die;
-    exec "$B/bin/eventcnv", @arguments or die;
-  }
-  waitpid $pid, 0;
-  return (slurp("$dir/out"), slurp("$dir/err"), $? & 127 ? "signal $?" : $? >> 8);
+  return ($out, $err, $status);
 }
 
 sub summary { JSON::PP->new->decode(scalar `$B/bin/eventview summary --json --force $_[0] 2>/dev/null`) }
@@ -304,16 +298,55 @@ SKIP: {
   is scalar(grep { !/^[^;]+;\S+\+0x[0-9a-f]+$/ } @sites), 0, 'each in a module, in the child, too';
   is scalar(keys %{{map { (split /;/)[0] => 1 } @sites}}), 2, 'which is a process of its own';
 
+  # Who called: of a program whose calls are known.
+  system("$B/bin/eventrec -s 16 -p block -o $dir/calls.paw -- $B/prog/large >/dev/null 2>&1") == 0 or die;
+  for my $symbols ([], ['--symbols']) {
+    my ($text) = cnv('-f', 'chrome', '--thin', 0, @$symbols, "$dir/calls.paw");
+    my ($events, $wrong) = chrome($text);
+    my $frames = JSON::PP->new->utf8->decode($text)->{stackFrames};
+    my @wrong = grep { my $up = $frames->{$_}{parent}; defined $up && !($up < $_ && $frames->{$up}) } keys %$frames;
+    my $stack = sub {
+      my ($id, @names) = @_;
+      while (defined $id) {
+        push @names, "$frames->{$id}{name} in $frames->{$id}{category}";
+        $id = $frames->{$id}{parent};
+      }
+      return @names;
+    };
+    is "$wrong@wrong", '', "frames come before those that they call @$symbols";
+    my @marks = map { $_->{ph} eq 'i' && $_->{name} eq 'PoolAllocStack' ? $_ : () } @$events;
+    my @ends = map { $_->{ph} eq 'E' && defined $_->{esf} ? $_ : () } @$events;
+    my @is = (join(' < ', ($stack->($marks[0]{sf}))[0 .. 2]), join(' < ', ($stack->($ends[0]{esf}))[0 .. 1]));
+    my @caller = map { $_->{args}{caller_symbol} } $marks[0], $ends[0];
+    if (@$symbols) {
+      is_deeply \@is, ['taker in large < between in large < main in large', 'grower in large < main in large'],
+        'an allocation has its callers, and so has a resize';
+      is "@caller", 'taker grower', 'the innermost of which is an argument, too';
+    } else {
+      is scalar(grep { !/^large\+0x\w+ in large( < large\+0x\w+ in large)+$/ } @is), 0, 'callers are in modules' or diag "@is";
+      is scalar(grep { !/^large\+0x/ } @caller), 0, 'the innermost of which is an argument, too';
+    }
+    is scalar(grep { $_->{name} eq 'StackFrame' } @$events), 0, 'what tells of a frame is no mark';
+  }
+  system("$B/bin/eventrec -s 2 -p block -o $dir/short.paw -- $B/prog/large >/dev/null 2>&1") == 0 or die;
+  my ($short) = cnv('-f', 'chrome', '--symbols', "$dir/short.paw");
+  ok scalar(grep { $_->{name} eq '...' && !defined $_->{parent} } values %{JSON::PP->new->utf8->decode($short)->{stackFrames}}),
+    'a stack that is cut says so';
+  system("$B/bin/eventrec -s 1 -p block -o $dir/one.paw -- $B/prog/large >/dev/null 2>&1") == 0 or die;
+  my ($one) = chrome((cnv('-f', 'chrome', '--symbols', "$dir/one.paw"))[0]);
+  is join(' ', map { $_->{ph} eq 'i' && $_->{name} eq 'PoolAllocSite' ? $_->{args}{caller_symbol} : () } @$one), 'taker',
+    'a site is a caller, too';
+
   # A program with names of its own, in both modes.
   for my $mode ('observe', 'manage') {
     system("$B/bin/eventrec -k all -m $mode -o $dir/$mode.paw -- $B/prog/drawn >/dev/null 2>&1") == 0 or die;
     my (undef, $events) = sound("drawn, $mode", "$dir/$mode.paw");
     my %names = map { $_->{ph} eq 'M' && $_->{name} eq 'thread_name' ? ($_->{args}{name} => 1) : () } @$events;
     ok $names{'a"b\\c;d'} && $names{"line\n\x{fffd}"} && $names{'plain name'}, 'threads have their names, whatever they are';
-    my @trace = map { $_->{name} =~ /^(?:Trace|Round|Lost)$/ ? "$_->{ph} $_->{name}" : () } @$events;
-    is "@trace[0 .. 9]", 'B Trace B Round E Round B Lost E Lost E Trace B Trace B Round E Round E Trace',
+    my @trace = map { $_->{name} =~ /^(?:Span|Round|Lost)$/ ? "$_->{ph} $_->{name}" : () } @$events;
+    is "@trace[0 .. 9]", 'B Span B Round E Round B Lost E Lost E Span B Span B Round E Round E Span',
       'pairs that the program defines are slices, and what is not ended ends with what is around it';
-    is scalar(grep { $_ eq 'B Trace' } @trace), 10, 'all of them';
+    is scalar(grep { $_ eq 'B Span' } @trace), 10, 'all of them';
     my ($sweep) = map { $_->{ph} eq 'E' && $_->{name} eq 'Sweep' ? $_->{ts} : () } @$events;
     my ($swept) = `$B/bin/eventcnv -e 'name == "SweepEnd" && sweep == 99' $dir/$mode.paw` =~ /^(\S+)/;
     is sprintf('%.3f', $sweep), sprintf('%.3f', $swept * 1e6), 'what one thread begins another may end, if it says the same';

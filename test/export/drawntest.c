@@ -8,7 +8,7 @@
 
 #include "export/output.h"
 #include "export/writer.h"
-#include "request/strings.h"
+#include "request/stringtable.h"
 #include "tap.h"
 
 /* ---- Strings ---- */
@@ -16,13 +16,12 @@
 static void testStrings(uint64_t state)
 {
   enum { many = 20000 };
-  StringsStruct strings;
+  StringsStruct strings = {0};
   const char *first;
   char text[32];
   Size length;
   Index i, wrong = 0;
 
-  StringsInit(&strings);
   TapIs(StringsAdd(&strings, "", 0), 0, "the empty string is 0");
   TapOk(*StringsAt(&strings, 0, &length) == '\0' && length == 0, "and 0 is the empty string");
   TapIs(StringsAdd(&strings, "a\0b", 3), 1, "numbers begin with 1");

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Cwd qw(abs_path);
-use Registry;
+use EndToEnd qw($Dir run slurp spew);
 use JSON::PP qw(decode_json);
 use Test::More;
 

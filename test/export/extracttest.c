@@ -1,4 +1,5 @@
-/* extracttest.c -- a part of a log, cut out by time: what lives in it, and what fits together, is what does in the whole
+/* extracttest.c -- a part of a log, cut out by time: what lives in it, and what fits together, is what does in the
+ * whole
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -73,14 +74,14 @@ static void endOf(End end, const char *path)
   if (LogRead(log, &request) != ResOK || HeapSettle(heap) != ResOK)
     makeFail("the log cannot be played");
   for (i = 0; i < 2; ++i) {
-    HeapSumStruct sum;
+    HeapSeenStruct seen;
     if (HeapObjects(heap, i, endObject, end) != ResOK)
       makeFail("no memory");
     end->digest *= 3;
-    HeapLookSum(&sum, heap, i);
-    end->objects += sum.objects;
+    (void)HeapLook(&seen, heap, i);
+    end->objects += seen.sum.objects;
   }
-  HeapTallySum(&end->tally, heap);
+  HeapTallySum(&end->tally, heap, NULL);
   HeapDestroy(heap);
   LogClose(log);
 }
@@ -91,13 +92,19 @@ static void cutAt(uint64_t from)
   LogRequestStruct request = LogRequestALL;
   Log log = logOpen(whole);
   int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  static OutputStruct output;
+  WriterOptionsStruct options = {.log = log, .output = &output};
   LogRewrite rewrite;
   Count lacking;
 
-  if (fd < 0 || LogRewriteCreate(&rewrite, log, fd, TRUE) != ResOK)
+  OutputInit(&output, fd);
+  if (fd < 0 || LogRewriteCreate(&rewrite, &options) != ResOK)
     makeFail(part);
   request.from = from;
-  if (ExtractWrite(&lacking, log, rewrite, &request, NULL, FALSE) != ResOK || LogRewriteEnd(rewrite) != ResOK || lacking != 0)
+  if (ExtractWrite(&lacking, log, rewrite, &request, NULL, FALSE, NULL) != ResOK || lacking != 0)
+    makeFail("the log cannot be cut");
+  LogRewriteEnd(rewrite);
+  if (!OutputFlush(&output))
     makeFail("the log cannot be cut");
   LogRewriteDestroy(rewrite);
   (void)close(fd);
@@ -189,8 +196,8 @@ static Count wrongAny(SimEvent events, Count count, unsigned threads)
   return n;
 }
 
-/* testSwapped -- two threads' events on one address have their stamps swapped, and the cut has nothing of the second thread
- * before them: it does not know by itself that there are two */
+/* testSwapped -- two threads' events on one address have their stamps swapped, and the cut has nothing of the second
+ * thread before them: it does not know by itself that there are two */
 static void testSwapped(void)
 {
   SimEventStruct lives[] = {

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "export/textcsvjson.h"
+#include "export/eventlines.h"
 #include "logmake.h"
 #include "request/request.h"
 
@@ -93,7 +93,7 @@ static void testNumbers(uint64_t *seed)
   if (!right)
     return;
   OutputInit(&output, fd);
-  right = LineCreate(&line, LineTEXT, log, &output) == ResOK;
+  right = LineCreate(&line, LineTEXT, log, &output, NULL) == ResOK;
   request.event = LineEvent;
   request.data = line;
   TapOk(right && LogRead(log, &request) == ResOK && OutputFlush(&output), "and is written as text");
@@ -122,14 +122,14 @@ static Bool lineWords(char *got, Size size, Make make, Bool (*choose)(void *, Lo
   MakeWrite(make, path);
   OutputInit(&output, fd);
   if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) == ResOK) {
-    if (LineCreate(&line, LineDESCRIBE, log, &output) == ResOK) {
+    if (LineCreate(&line, LineDESCRIBE, log, &output, NULL) == ResOK) {
       request = (LogRequestStruct)LogRequestALL;
       request.data = line;
       request.event = LineEvent;
       request.choose = choose;
       request.from = from;
       request.count = count;
-      if (LineRead(line, &request) == ResOK && LineEnd(line) == ResOK)
+      if (LineRead(line, &request) == ResOK && OutputFlush(&output))
         length = pread(fd, got, size - 1, 0);
       LineDestroy(line);
     }
@@ -164,7 +164,8 @@ static void testLong(void)
   for (i = 0; i < 20; ++i)
     (void)MakeEvent(&block, 0x0702, 1001 + i, (uint64_t[]){7}, text);
   MakeBlockEnd(&make, &block, BlockFlagSEALED);
-  TapOk(lineWords(got, sizeof got, &make, NULL, 0, UINT64_MAX), "a description that names long strings again and again is printed");
+  TapOk(lineWords(got, sizeof got, &make, NULL, 0, UINT64_MAX),
+        "a description that names long strings again and again is printed");
   for (i = 0; i < sizeof guarded.behind && guarded.behind[i] == 0; ++i)
     ;
   TapOk(i == sizeof guarded.behind, "within the room that there is");
@@ -219,7 +220,8 @@ static void testInterned(void)
     }
     MakeBlockEnd(&make, &block, BlockFlagSEALED);
   }
-  TapOk(lineWords(got, sizeof got, &make, lineLabels, 86400 * (uint64_t)1000000000 + 1010, 4), "a part of a log in words");
+  TapOk(lineWords(got, sizeof got, &make, lineLabels, 86400 * (uint64_t)1000000000 + 1010, 4),
+        "a part of a log in words");
   TapOk(strcmp(got, expected) == 0, "has the strings that were interned before it, each process's own");
   MakeFree(&make);
   for (i = 0; i < 2; ++i)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/textcsvjson.h"
+#include "export/eventlines.h"
 #include "filter/filter.h"
 #include "logmake.h"
 #include "request/request.h"
@@ -43,7 +43,7 @@ static const char *wideLines(Make make, LineStyle style, const char *expression)
   OutputInit(&output, fd);
   if (fd < 0 || LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK ||
       FilterMake(&filter, log, expression, error, sizeof error) != ResOK ||
-      LineCreate(&line, style, log, &output) != ResOK)
+      LineCreate(&line, style, log, &output, NULL) != ResOK)
     makeFail(error);
   request.data = line;
   request.event = LineEvent;
@@ -51,7 +51,7 @@ static const char *wideLines(Make make, LineStyle style, const char *expression)
   request.chooseData = filter;
   request.accept = wideAccept;
   request.acceptData = filter;
-  TapOk(LineRead(line, &request) == ResOK && LineEnd(line) == ResOK, "read");
+  TapOk(LineRead(line, &request) == ResOK && OutputFlush(&output), "read");
   LineDestroy(line);
   FilterFree(filter);
   LogClose(log);

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP qw(decode_json);
-use Registry;
+use EndToEnd qw($Dir run);
 use Test::More;
 
 plan skip_all => 'no events of objects in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';

@@ -5,6 +5,7 @@
  * Random expressions (filterexpr.h) over random events (filterlog.h) are held against an evaluator that knows nothing
  * of plans and ranges (filterhold.h).
  */
+#include "filter/filterdata.h"
 #include "filterhold.h"
 
 /* The property */
@@ -289,6 +290,51 @@ static void testLimits(Log log)
         "a message is cut where its room ends");
 }
 
+/* testSpoilt -- the check sees each thing that can be wrong with a filter, of which this process has a plan */
+static void testSpoilt(Filter filter, LogProcess process)
+{
+  FilterPlans plans = filter->plans;
+  FilterPlan plan;
+  FilterNode root = filter->root;
+  uint64_t to = filter->to;
+  uint16_t begin, yes, no;
+  Index i = 0;
+
+  while (plans->plan[i] == NULL || plans->plan[i]->count == 0)
+    if (++i == plans->registry->count) {
+      plans = plans->next;
+      i = 0;
+    }
+  plan = plans->plan[i];
+  begin = plan->first;
+  yes = plan->step[0].yes;
+  no = plan->step[0].no;
+  plan->first = plan->count;
+  TapOk(!FilterCheck(filter), "but not one that begins behind its steps");
+  plan->first = begin;
+  plan->step[0].yes = 0;
+  TapOk(!FilterCheck(filter), "or in which a step leads to itself");
+  plan->step[0].yes = yes;
+  plan->step[0].no = 0;
+  TapOk(!FilterCheck(filter), "one way or the other");
+  plan->step[0].no = no;
+  filter->root = NULL;
+  TapOk(!FilterCheck(filter), "nor a filter without an expression");
+  filter->root = root;
+  filter->from = 1;
+  filter->to = 0;
+  TapOk(!FilterCheck(filter), "or for times that end before they begin");
+  filter->from = 0;
+  filter->to = to;
+  filter->own = TRUE;
+  TapOk(FilterCheck(filter), "plans may be a process's own");
+  ++process->number;
+  TapOk(!FilterCheck(filter), "if they are that process's");
+  --process->number;
+  filter->own = FALSE;
+  TapOk(FilterCheck(filter), "and put right, all is sound");
+}
+
 /* What comes while a log is read */
 static void testLate(Log log)
 {
@@ -320,6 +366,7 @@ static void testLate(Log log)
   event.type = &later->registry->types[1];
   TapOk(!FilterMatches(filter, &event), "or have one more type");
   TapOk(FilterCheck(filter), "all its plans are sound");
+  testSpoilt(filter, &process);
   FilterFree(filter);
   MakeProcessFree(late);
   MakeProcessFree(later);

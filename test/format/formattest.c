@@ -45,6 +45,35 @@ static void testOwnRegistry(void)
   TapOk(RegistryFind(r, 0x7fff) == NULL && RegistryFind(r, 0) == NULL, "other codes are not known");
 }
 
+/* SEES -- with `value` in place of what is at `place`, the registry's check fails; and not before or afterwards */
+#define SEES(place, value, what) \
+  do { \
+    __typeof__(place) saved_ = (place); \
+    Bool before_ = RegistryCheck(r), seen_; \
+    (place) = (__typeof__(place))(value); \
+    seen_ = !RegistryCheck(r); \
+    (place) = saved_; \
+    TapOk(before_ && seen_ && RegistryCheck(r), "a registry is not in order: %s", what); \
+  } while (0)
+
+static void testRegistryCheck(void)
+{
+  Registry r = freshRegistry(8);
+  EventType type;
+
+  if (RegistryText(r, EventRegistryTEXT, strlen(EventRegistryTEXT)) != ResOK)
+    abort();
+  type = RegistryFind(r, EventPoolAllocCODE);
+  SEES(r->capacity, r->count - 1, "more types than have room");
+  SEES(r->kinds, EventKindMAX + 1, "more kinds than there may be");
+  SEES(r->index[0], 1, "a type has no code");
+  SEES(r->widths.word, 5, "words are neither of four bytes nor of eight");
+  SEES(r->index[EventPoolAllocCODE], 1, "a code leads to another type");
+  SEES(type->kind, r->kinds, "a type is of a kind that there is not");
+  SEES(type->offset[2], type->offset[2] + 1, "there is room between two parameters");
+  SEES(type->letter[0], 'S', "a string is not the last");
+}
+
 static void testLayout(void)
 {
   EventTypeStruct type;
@@ -122,7 +151,6 @@ static void testBlockHeader(void)
   TapOk(BlockHeaderRead(&header, &swapped, bytes + 1) == ResOK && !swapped, "a header is read at any alignment");
   TapOk(header.sequence == 5 && header.thread == 77 && header.first == 1000 && header.last == 1001 && header.count == 1,
         "and says what was written");
-  TapOk(BlockHeaderCheck(&header), "it is in order");
   for (i = 0; i < BlockHeaderSIZE * 8; ++i) {
     bytes[1 + i / 8] ^= (unsigned char)(1u << i % 8);
     missed += BlockHeaderRead(&header, &swapped, bytes + 1) == ResOK;
@@ -132,13 +160,13 @@ static void testBlockHeader(void)
   MakeFree(&make);
 }
 
-/* testBlockMemory -- the header of a block in memory: of each bit that is changed it is noticed, or it is not believed */
+/* testBlockMemory -- the header of a block in memory: of each bit that is changed it is noticed, or it is
+ * not believed */
 static void testBlockMemory(void)
 {
   BlockHeaderStruct header, read, *memory;
   unsigned char bytes[BlockMIN];
   unsigned i, missed = 0, free = 0;
-  Bool swapped;
 
   MakeBlockBegin(&block, process, 77, EventKindObject, 5, 1000);
   for (i = 0; i < 3; ++i)
@@ -152,10 +180,10 @@ static void testBlockMemory(void)
   memcpy(bytes, &header, sizeof header);
   memcpy(bytes + sizeof header, block.events, block.header.used);
   memory = (BlockHeader)(void *)bytes;
-  TapIs(BlockHeaderUnsealedRead(&read, &swapped, bytes), ResOK, "a header in memory is read");
+  TapOk(BlockUnsealedIs(&read, bytes, sizeof bytes, process->header.identity), "a header in memory is read");
   for (i = 0; i < BlockHeaderSIZE * 8; ++i) {
     bytes[i / 8] ^= (unsigned char)(1u << i % 8);
-    if (BlockHeaderUnsealedRead(&read, &swapped, bytes) == ResOK) {
+    if (BlockUnsealedIs(&read, bytes, sizeof bytes, 0)) {
       ++free;
       missed += read.whole != header.whole || read.used != header.used || read.process != header.process ||
                 read.stream != header.stream || read.sequence != header.sequence || read.before != header.before ||
@@ -169,9 +197,9 @@ static void testBlockMemory(void)
   TapOk(free < BlockHeaderSIZE * 8 / 2, "as most of them are (%u are not)", free);
   memory->discarded = 9;
   memory->last += BlockSumPart(0, header.before, 9) - BlockSumPart(0, header.before, header.discarded);
-  TapIs(BlockHeaderUnsealedRead(&read, &swapped, bytes), ResOK, "one of the two sums will do");
+  TapOk(BlockUnsealedIs(&read, bytes, sizeof bytes, process->header.identity), "one of the two sums will do");
   memory->discarded = 8;
-  TapIs(BlockHeaderUnsealedRead(&read, &swapped, bytes), ResFORMAT, "but one of them must");
+  TapOk(!BlockUnsealedIs(&read, bytes, sizeof bytes, 0), "but one of them must");
   TapIs(BlockSpoiled(bytes, sizeof bytes), 3, "whose events are still counted");
   bytes[BlockHeaderSIZE + block.header.used] = 24; /* the length of one that is begun, or something else */
   TapIs(BlockSpoiled(bytes, sizeof bytes), 4, "and what was begun");
@@ -187,7 +215,8 @@ static void testBlockMemory(void)
 static void testBlockState(void)
 {
   static const uint8_t right[] = {RegionFULL | 12, RegionFULL | RegionTAKEN | 12, RegionERASED},
-                       wrong[] = {RegionFREE, RegionTAKEN, RegionOPEN, RegionOPEN | 12, RegionFULL, RegionFULL | 13, 0xff};
+                       wrong[] = {RegionFREE, RegionTAKEN,     RegionOPEN, RegionOPEN | 12,
+                                  RegionFULL, RegionFULL | 13, 0xff};
   BlockHeaderStruct header;
   unsigned char bytes[BlockMIN];
   unsigned i, bad = 0;
@@ -203,7 +232,8 @@ static void testBlockState(void)
   memcpy(bytes, &header, sizeof header);
   told = RegionStateTold(bytes + sizeof bytes, sizeof bytes, header.process);
   TapIs(told, RegionFULL | 12, "a block that was handed over says that its slot is full");
-  TapIs(RegionStateTold(bytes + sizeof bytes, sizeof bytes, header.process + 1), RegionFREE, "unless it is another process's");
+  TapIs(RegionStateTold(bytes + sizeof bytes, sizeof bytes, header.process + 1), RegionFREE,
+        "unless it is another process's");
   for (i = 0; i < ARRAY_LENGTH(right); ++i)
     bad += RegionStateWrong(right[i], told);
   TapIs(bad, 0, "a slot that says so is right, and so is one whose block is about to be erased");
@@ -294,10 +324,11 @@ static void testSeal(void)
           BlockHeaderRead(&sound, &swapped, header) == ResOK,
         "and else as it is");
   BlockSealOpen(header, &tally, BlockFlagSNAPSHOT);
-  TapOk(header->flags == BlockFlagSNAPSHOT && header->size == BlockHeaderSIZE + 48 && header->last == 9 && header->mono == 0 &&
-          BlockHeaderRead(&sound, &swapped, header) == ResOK,
+  TapOk(header->flags == BlockFlagSNAPSHOT && header->size == BlockHeaderSIZE + 48 && header->last == 9 &&
+            header->mono == 0 && BlockHeaderRead(&sound, &swapped, header) == ResOK,
         "an open one says that it is no more than a copy");
-  TapOk(BlockCopyLive(copied, header, BlockMIN) && memcmp(copied, header, BlockMIN) == 0, "a block in memory is copied");
+  TapOk(BlockCopyLive(copied, header, BlockMIN) && memcmp(copied, header, BlockMIN) == 0,
+        "a block in memory is copied");
   TapOk(BlockSame(header, copied), "and is the same");
   ++header->sequence;
   TapOk(!BlockSame(header, copied), "until its owner fills the next one in its place");
@@ -533,7 +564,9 @@ static void testHeaderEndWrong(void)
     "stream: 1 2 3\n", "stream: 4294967296 2 3 4\n", "stream: 1 2 ?\n", "stream: 1 2 ?3 4\n", "stream: 1 ? 3 4\n",
     "stream: 1 2 3 18446744073709551616\n", "stream: 1 2 18446744073709551615 4\n", "stream: \n", "end: \n", "end: x\n",
     "forked: 0x12 3 4\n", "begun: -1\n", "gone: -1\n", "recording: 0xg\n", "recording: 0x10000000000000000\n",
-    "sent: 1 2\n", "sent: 1 2 0x100000000\n",
+    "sent: 1 2\n", "sent: 1 2 0x100000000\n", "pid: 4294967296\n", "open: 4294967296\n", "word: 5\n", "order: middle\n",
+    "sync: 1 2\n", "program: x\n", "program: \"x\n", "registry: 1048577 0x1\n", "registry: 5 0x100000000\n",
+    "dropped: 9007199254740993 1 1\n", "forgotten: 9007199254740993\n",
   };
   static HeaderStruct back;
   const char *body;
@@ -551,6 +584,7 @@ int main(void)
 
   process = MakeProcessNew(4711, 0x77);
   testOwnRegistry();
+  testRegistryCheck();
   testLayout();
   testLines();
   testFull();

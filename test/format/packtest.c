@@ -15,27 +15,31 @@ static Unpack unpack;
 static uint64_t state;
 
 static const char registryText[] =
-  "kind: 5 Object\n"
-  "event: 0x0601 Alloc Object 0 PAW pool addr size\n"
-  "event: 0x0602 Free Object 0 PA pool addr\n"
-  "event: 0x0603 Zero Object 0 PAW pool addr size\n"
-  "event: 0x0605 Begin Object 0 PAW pool addr size\n"
-  "event: 0x0606 End Object 0 PAAW pool old addr size\n"
-  "event: 0x0641 Other Object 0 AW addr size\n" /* where PAW would be in a table by the low bits of the code */
-  "event: 0x0607 Bare Object 0 A addr\n"
-  "event: 0x0608 Word Object 0 W w\n"
-  "event: 0x0609 Unsigned Object 0 U u\n"
-  "event: 0x060a Double Object 0 D d\n"
-  "event: 0x060b String Object 0 S s\n"
-  "event: 0x060c Mixed Object 0 UAPDWS u a p d w s\n"
-  "event: 0x060d Many Object 0 AAAAWWWWUUDD a b c d e f g h i j k l\n"
-  "event: 0x060e Pointers Object 0 PPPP a b c d\n"
-  "event: 0x060f Five Object 0 PPPPP a b c d e\n"
-  "event: 0x0610 Nothing Object 0 0\n"
-  "event: 0x0611 Unsigneds Object 0 UUAU a b c d\n"
-  "event: 0x0612 Addresses Object 0 AA a b\n"
-  "event: 0x0613 Most Object 0 UWAUDWUAPUWWDUAUWUDAUWPUWADUWUWU a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F\n"
-  "event: 0x8001 Dynamic Object 0 WWA a b c\n";
+    "kind: 5 Object\n"
+    "event: 0x0601 Alloc Object 0 PAW pool addr size\n"
+    "event: 0x0602 Free Object 0 PA pool addr\n"
+    "event: 0x0603 Zero Object 0 PAW pool addr size\n"
+    "event: 0x0605 Begin Object 0 PAW pool addr size\n"
+    "event: 0x0606 End Object 0 PAAW pool old addr size\n"
+    "event: 0x0641 Other Object 0 AW addr size\n" /* where PAW would be in a table by the low bits of the code */
+    "event: 0x0607 Bare Object 0 A addr\n"
+    "event: 0x0608 Word Object 0 W w\n"
+    "event: 0x0609 Unsigned Object 0 U u\n"
+    "event: 0x060a Double Object 0 D d\n"
+    "event: 0x060b String Object 0 S s\n"
+    "event: 0x060c Mixed Object 0 UAPDWS u a p d w s\n"
+    "event: 0x060d Many Object 0 AAAAWWWWUUDD a b c d e f g h i j k l\n"
+    "event: 0x060e Pointers Object 0 PPPP a b c d\n"
+    "event: 0x060f Five Object 0 PPPPP a b c d e\n"
+    "event: 0x0610 Nothing Object 0 0\n"
+    "event: 0x0611 Unsigneds Object 0 UUAU a b c d\n"
+    "event: 0x0612 Addresses Object 0 AA a b\n"
+    "event: 0x0620 Stack Object 0 PAWW pool addr size stack\n"
+    "event: 0x0621 EndStack Object 0 PAAWW pool old addr size stack\n"
+    "event: 0x0622 Words Object 0 AWWW a b c d\n" /* not for the fast way: one W too many */
+    "event: 0x0613 Most Object 0 UWAUDWUAPUWWDUAUWUDAUWPUWADUWUWU a b c d e f g h i j k l m n o p q r s t u v w x y z "
+    "A B C D E F\n"
+    "event: 0x8001 Dynamic Object 0 WWA a b c\n";
 
 /* The data lie at the end of their own memory, so that a sanitizer sees a step too far. */
 static uint8_t *events, *packed, *back;

@@ -4,10 +4,10 @@
  *
  * What becomes of the bytes is in fuzzlog.h.
  */
-#include "analyse/views.h"
 #include "filter/filter.h"
 #include "fuzzlog.h"
 #include "request/request.h"
+#include "view/moreviews.h"
 
 enum { fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
 
@@ -146,20 +146,41 @@ static void fuzzService(Log log, uint32_t how)
   PawServiceDestroy(service);
 }
 
-/* fuzzSummary -- what it comes to */
-static void fuzzSummary(Log log)
+/* fuzzViews -- what it comes to */
+static void fuzzViews(Log log)
 {
-  static const LogRequestStruct request = LogRequestALL;
-  ViewWantsStruct wants = {.log = log, .request = &request, .at = UINT64_MAX};
-  void *view;
+  static const ViewClass class[] = {&ViewClassSummary,   &ViewClassSites, &ViewClassEvents,   &ViewClassSizes,
+                                    &ViewClassLifetimes, &ViewClassPools, &ViewClassTimeline, &ViewClassThreads};
+  static const LogRequestStruct all = LogRequestALL;
+  ViewWantsStruct wants = {.log = log, .request = &all, .at = UINT64_MAX, .top = 5, .slices = 7};
+  LogRequest request[CodeRequestsMAX + 1 + ARRAY_LENGTH(class)];
+  Count count;
+  void *view[ARRAY_LENGTH(class)];
+  Count made = 0;
+  Index i;
 
-  if (ViewClassSummary.create(&view, &wants) != ResOK)
+  if (CodeNamesCreate(&wants.names, log, NULL, NULL, NULL) != ResOK)
     return;
-  (void)LogRead(log, ViewClassSummary.request(view));
-  (void)ViewClassSummary.finish(view);
-  (void)ViewClassSummary.text(nowhere, view);
-  (void)ViewClassSummary.json(nowhere, view);
-  ViewClassSummary.destroy(view);
+  if (ViewHeapCreate(&wants.heap, log, &all, NULL, wants.names) == ResOK) {
+    while (made < ARRAY_LENGTH(class) && class[made]->create(&view[made], &wants) == ResOK)
+      ++made;
+    count = CodeNamesRequests(request, wants.names);
+    request[count++] = ViewHeapRequest(wants.heap);
+    for (i = 0; i < made; ++i)
+      if (class[i]->request != NULL)
+        request[count++] = class[i]->request(view[i]);
+    if (made == ARRAY_LENGTH(class))
+      (void)LogServe(log, request, count);
+    for (i = 0; i < made; ++i) {
+      if (class[i]->finish(view[i]) == ResOK) {
+        (void)class[i]->text(nowhere, view[i]);
+        (void)class[i]->json(nowhere, view[i]);
+      }
+      class[i]->destroy(view[i]);
+    }
+    ViewHeapDestroy(wants.heap);
+  }
+  CodeNamesDestroy(wants.names);
 }
 
 static Bool fuzzChoose(void *data, LogProcess process, EventType type)
@@ -207,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   fuzzFilter(open.log, how >> 8);
   fuzzPlaces(open.log, how >> 10);
   fuzzService(open.log, how >> 12);
-  fuzzSummary(open.log);
+  fuzzViews(open.log);
   FuzzLogClose(&open);
   return 0;
 }

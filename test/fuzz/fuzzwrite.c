@@ -9,6 +9,7 @@
 #include "export/rewrite.h"
 #include "export/writer.h"
 #include "fuzzlog.h"
+#include "view/formats.h"
 
 static int sink = -1;
 static char folder[] = "/tmp/fuzzXXXXXX";
@@ -57,22 +58,15 @@ static FuzzSeenStruct fuzzSee(Log log, LogRequest request)
 static Bool fuzzWriter(Log log, const WriterClassStruct *class, WriterOptions options, LogRequest request, int fd)
 {
   FuzzLogStruct told = {.fd = -1};
-  char error[512];
-  Writer writer;
-  Res res;
+  char error[WriterErrorMAX];
 
+  options->log = log;
+  options->output = &output;
+  options->error = error;
   options->note = fuzzNote;
   options->data = &told;
   OutputInit(&output, fd);
-  if (class->create(&writer, options, log, &output, error, sizeof error) != ResOK)
-    return FALSE;
-  request->event = class->event;
-  request->data = writer;
-  res = class->read != NULL ? class->read(writer, request) : LogRead(log, request);
-  if (class->finish(writer) != ResOK)
-    res = ResFAIL;
-  class->destroy(writer);
-  return OutputFlush(&output) && res == ResOK;
+  return WriterWrite(class, options, request) == ResOK && OutputFlush(&output);
 }
 
 /* fuzzAgain -- the log that was written: it is one, nothing of it is damaged, and it has what was to be in it */
@@ -122,7 +116,7 @@ static void fuzzRewrite(Log log, uint32_t how)
 /* fuzzFormat -- in another format */
 static void fuzzFormat(Log log, uint32_t how)
 {
-  const WriterClassStruct *class = WriterClasses[how % WriterClassCount];
+  const WriterClassStruct *class = FormatClasses[how % FormatCount];
   LogRequestStruct request = LogRequestALL;
   WriterOptionsStruct options = {.path = folder, .force = TRUE, .thin = how >> 3 & 0xff};
   LogSummaryStruct summary;

@@ -274,37 +274,59 @@ static Count wrongObjects(Heap heap, Index number, MemberStruct *member)
   return wrong;
 }
 
+/* leftInBook -- bytes that all processes have, or had when they ended, by the book */
+static uint64_t leftInBook(ViewWants wants)
+{
+  uint64_t bytes = 0;
+  uint32_t i;
+
+  for (i = 1; i < wants->heap->book.count; ++i)
+    bytes += SiteBookLeft(&wants->heap->book, i).bytes;
+  return bytes;
+}
+
 static void compare(Log log)
 {
   static const LogRequestStruct all = LogRequestALL;
   ViewWantsStruct wants = {.log = log, .request = &all, .at = UINT64_MAX};
+  LogRequest request;
   HeapTallyStruct tally;
-  HeapSumStruct sum;
+  HeapSeenStruct seen;
   Count wrong = 0, sums = 0;
   Summary summary;
   void *view;
   Index m;
 
-  if (ViewClassSummary.create(&view, &wants) != ResOK)
+  if (CodeNamesCreate(&wants.names, log, NULL, NULL, NULL) != ResOK ||
+      ViewHeapCreate(&wants.heap, log, &all, NULL, wants.names) != ResOK ||
+      ViewClassSummary.create(&view, &wants) != ResOK)
     makeFail("no memory");
+  ViewHeapBook(wants.heap);
   summary = view;
-  if (LogRead(log, ViewClassSummary.request(view)) != ResOK || ViewClassSummary.finish(view) != ResOK)
+  request = ViewHeapRequest(wants.heap);
+  if (LogRead(log, request) != ResOK || ViewClassSummary.finish(view) != ResOK)
     makeFail("the log cannot be read");
   for (m = 0; m < family.members; ++m) {
     wrong += wrongObjects(summary->heap, m, &family.member[m]);
-    HeapLookSum(&sum, summary->heap, m);
-    sums += sum.objects != family.member[m].objects || sum.bytes != family.member[m].bytes;
+    (void)HeapLook(&seen, summary->heap, m);
+    sums += seen.sum.objects != family.member[m].objects || seen.sum.bytes != family.member[m].bytes;
   }
-  HeapTallySum(&tally, summary->heap);
+  HeapTallySum(&tally, summary->heap, NULL);
   TapIs(wrong, 0, "each process that lives has its objects, and none that has ended");
   TapIs(sums, 0, "each had so many, at its end");
-  TapIs(summary->peakBytes, family.peak, "the peak is what lived at one time");
+  TapIs(summary->live.peakBytes, family.peak, "the peak is what lived at one time");
   TapIs(tally.unmatched, family.unseen, "what nobody saw is unmatched, and nothing else");
   TapIs(tally.overlaps + tally.unfinished + tally.repairs, 0, "nothing had to be put right");
   TapOk(summary->allocs == family.allocs && summary->frees == family.frees && summary->resizes == family.resizes,
         "allocations, frees and resizes are what was done");
   TapIs(summary->inherited, family.inherited, "so many objects were inherited");
+  TapOk(SiteBookCheck(&wants.heap->book) && SiteNumbersCheck(&wants.heap->numbers), "the book of sites adds up,");
+  TapOk(wants.heap->book.peak.bytes == family.peak && wants.heap->book.peak.objects == summary->live.peakObjects &&
+        wants.heap->book.peakTime == summary->live.peakTime, "and has the same peak");
+  TapIs(leftInBook(&wants), summary->live.bytes, "and what each process had at its end");
   ViewClassSummary.destroy(view);
+  ViewHeapDestroy(wants.heap);
+  CodeNamesDestroy(wants.names);
 }
 
 int main(void)

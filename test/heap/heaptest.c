@@ -8,7 +8,7 @@
 
 #include "heap/heap.h"
 #include "heap/heapreorder.h"
-#include "heap/heapstate.h"
+#include "heap/heapstatedump.h"
 #include "heap/heaptable.h"
 #include "heapsim.h"
 #include "logmake.h"
@@ -44,7 +44,7 @@ static void testTable(uint64_t seed)
       ++live;
     }
     if (i % 20000 == 0)
-      HeapTableCheck(&table);
+      wrong += !HeapTableCheck(&table);
   }
   TapIs(wrong, 0, "every look-up of %d finds what is there", (int)STEPS);
   TapIs(table.count, live, "and the count is right");
@@ -53,6 +53,33 @@ static void testTable(uint64_t seed)
     wrong += sorted[i - 1].time >= sorted[i].time;
   TapIs(wrong, 0, "by age");
   free(sorted);
+  HeapTableFinish(&table);
+}
+
+/* testTableCheck -- each thing that is always true of a table, made untrue */
+static void testTableCheck(void)
+{
+  HeapTableStruct table, other;
+  HeapObject object;
+  uint64_t addr;
+
+  if (HeapTableInit(&table) != ResOK)
+    makeFail("no memory");
+  for (addr = 16; addr <= 800; addr += 16)
+    (void)HeapTablePut(&table, addr);
+  TapOk(HeapTableCheck(&table), "a table with 50 objects is as it should be");
+  PLANT(table.capacity, table.capacity - 1, HeapTableCheck(&table), "a capacity that is no power of two");
+  PLANT(table.shift, table.shift + 1, HeapTableCheck(&table), "a shift of another capacity");
+  PLANT(table.limit, table.count - 1, HeapTableCheck(&table), "more objects than the limit");
+  PLANT(table.limit, table.capacity, HeapTableCheck(&table), "a limit that leaves no empty place");
+  PLANT(table.count, table.count - 1, HeapTableCheck(&table), "a count that is wrong");
+  object = HeapTableSeek(&table, 16);
+  PLANT(object->addr, 0, HeapTableCheck(&table), "an object that is missing");
+  PLANT(object->addr, 32, HeapTableCheck(&table), "an object where no search finds it");
+  if (HeapTableShare(&other, &table) != ResOK)
+    makeFail("no memory");
+  PLANT(*table.shares, 0, HeapTableCheck(&table), "shared objects that nobody shares");
+  HeapTableFinish(&other);
   HeapTableFinish(&table);
 }
 
@@ -147,8 +174,8 @@ static void end(void)
   HeapReorderSettle(&order);
   for (i = 0; i < simTHREADS; ++i)
     HeapReorderAbandon(&order, &threads[i]);
-  HeapReorderCheck(&order);
-  HeapTableCheck(&pool.table);
+  if (!HeapReorderCheck(&order) || !HeapTableCheck(&pool.table))
+    makeFail("the order or the table is not as it should be");
 }
 
 static void event(uint64_t time, unsigned thread, HeapInputKind kind, uint64_t addr, uint64_t old, uint64_t size)
@@ -159,6 +186,35 @@ static void event(uint64_t time, unsigned thread, HeapInputKind kind, uint64_t a
   HeapReorderEvent(&order, &input);
 }
 
+/* testOrderCheck -- the same of an order with three events held back, two of them in one bucket */
+static void testOrderCheck(void)
+{
+  HeapHold oldest, second;
+  Index bucket = heapOrderBucket(0x100);
+
+  begin();
+  event(1000, 0, HeapInFREE, 0x100, 0, 0);
+  event(1010, 1, HeapInFREE, 0x100, 0, 0);
+  event(1020, 1, HeapInFREE, 0x900, 0, 0);
+  oldest = &order.hold[order.oldest - 1];
+  second = &order.hold[oldest->newer - 1];
+  TapOk(order.held == 3 && HeapReorderCheck(&order), "an order that holds three events is as it should be");
+  PLANT(order.held, HeapBoundEVENTS + 1, HeapReorderCheck(&order), "more held events than may be");
+  PLANT(order.used, 2, HeapReorderCheck(&order), "more than places were used");
+  PLANT(order.held, 2, HeapReorderCheck(&order), "a count that is wrong");
+  PLANT(order.oldest, 0, HeapReorderCheck(&order), "a list without a beginning");
+  PLANT(order.newest, order.oldest, HeapReorderCheck(&order), "a list with another end");
+  PLANT(second->older, 0, HeapReorderCheck(&order), "neighbours that do not agree");
+  PLANT(second->arrival, oldest->arrival, HeapReorderCheck(&order), "events out of the order of arrival");
+  PLANT(order.bucket[bucket].first, 0, HeapReorderCheck(&order), "a bucket without its events");
+  PLANT(order.bucket[bucket].last, order.bucket[bucket].first, HeapReorderCheck(&order), "a bucket with another end");
+  PLANT(second->before, 0, HeapReorderCheck(&order), "neighbours in a bucket that do not agree");
+  PLANT(second->input.addr, 0x900, HeapReorderCheck(&order), "an event in another address's bucket");
+  PLANT(order.dirty[0], 1, HeapReorderCheck(&order), "a bucket that was not tried again");
+  end();
+  HeapTableFinish(&pool.table);
+}
+
 static void replaySim(Sim sim)
 {
   Index i;
@@ -167,8 +223,8 @@ static void replaySim(Sim sim)
   for (i = 0; i < sim->count; ++i) {
     SimEvent e = &sim->events[i];
     event(e->stamp, e->thread, e->kind, e->addr, e->old, e->size);
-    if (i % 10007 == 0)
-      HeapReorderCheck(&order);
+    if (i % 10007 == 0 && !HeapReorderCheck(&order))
+      makeFail("the order is not as it should be");
   }
   end();
 }
@@ -265,9 +321,9 @@ static uint64_t found(void)
 
 enum { denseMAX = 4 };
 
-/* testDense -- threads that pass their objects to each other in less time than their stamps are exact, resizes that take
- * as long among them: nothing is missing, and nothing is said to be.  Stamps leave a few of a hundred thousand undecided, in one
- * of fifty runs. */
+/* testDense -- threads that pass their objects to each other in less time than their stamps are exact, resizes that
+ * take as long among them: nothing is missing, and nothing is said to be.  Stamps leave a few of a hundred thousand
+ * undecided, in one of fifty runs. */
 static void testDense(uint64_t seed)
 {
   static const SimParamsStruct cases[] = {
@@ -283,8 +339,9 @@ static void testDense(uint64_t seed)
     params.seed = seed + 2 * i;
     SimRun(&sim, &params);
     replaySim(&sim);
-    TapOk(found() <= denseMAX, "%u threads, a step each %llu ns, stamps off by %llu: every event has its match, but for %u",
-          params.threads, (unsigned long long)params.step, (unsigned long long)params.jitter, (unsigned)found());
+    TapOk(found() <= denseMAX,
+          "%u threads, a step each %llu ns, stamps off by %llu: every event has its match, but for %u", params.threads,
+          (unsigned long long)params.step, (unsigned long long)params.jitter, (unsigned)found());
     TapOk(wrongCounts(&sim) <= denseMAX, "  and each thing that was done is told once");
     TapIs(seen.twice + seen.absent + seen.backwards, 0, "  as it can have happened");
     HeapTableFinish(&pool.table);
@@ -311,7 +368,8 @@ static HeapInputKind loop(Index lost)
     struct {
       HeapInputKind kind;
       uint64_t addr, old, size;
-    } does[] = {{HeapInALLOC, addr, 0, 10}, {HeapInBEGIN, addr, 0, 600}, {HeapInEND, to, addr, 600}, {HeapInFREE, to, 0, 0}};
+    } does[] = {
+        {HeapInALLOC, addr, 0, 10}, {HeapInBEGIN, addr, 0, 600}, {HeapInEND, to, addr, 600}, {HeapInFREE, to, 0, 0}};
     Index j;
     for (j = 0; j < ARRAY_LENGTH(does); ++j, ++n) {
       time += 30;
@@ -326,8 +384,8 @@ static HeapInputKind loop(Index lost)
   return kind;
 }
 
-/* testLost -- one event that is missing in a loop costs one finding, and all else is right at once.  Of a resize that has
- * no end, and goes elsewhere, that costs two: what is freed then was never seen. */
+/* testLost -- one event that is missing in a loop costs one finding, and all else is right at once.  Of a resize that
+ * has no end, and goes elsewhere, that costs two: what is freed then was never seen. */
 static void testLost(void)
 {
   Count wrong = 0;
@@ -342,8 +400,8 @@ static void testLost(void)
                  seen.count[HeapRESIZE] + seen.resized == LOOPS - (kind == HeapInEND);
     wrong += !right;
     if (!right)
-      printf("# event %u, of kind %d: %llu found, %llu repairs, %llu beside, %llu frees, %llu resizes\n", (unsigned)lost,
-             (int)kind, (unsigned long long)found(), (unsigned long long)order.tally.repairs,
+      printf("# event %u, of kind %d: %llu found, %llu repairs, %llu beside, %llu frees, %llu resizes\n",
+             (unsigned)lost, (int)kind, (unsigned long long)found(), (unsigned long long)order.tally.repairs,
              (unsigned long long)seen.beside, (unsigned long long)seen.count[HeapFREE],
              (unsigned long long)seen.count[HeapRESIZE]);
   }
@@ -804,6 +862,8 @@ int main(int argc, char **argv)
     return makeLog(argv[1], argv[2]);
   seed = TapSeed();
   testTable(seed);
+  testTableCheck();
+  testOrderCheck();
   testRepairs();
   testMissing();
   testHeld();

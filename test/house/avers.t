@@ -4,7 +4,7 @@
 use strict;
 use warnings;
 use lib 'test/lib';
-use Registry;
+use EndToEnd qw($Dir run spew);
 use File::Path qw(make_path remove_tree);
 use Test::More;
 

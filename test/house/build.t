@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use lib 'test/lib';
 use File::Find qw(find);
-use Registry;
+use EndToEnd qw($Dir run slurp spew);
 use Test::More;
 
 plan skip_all => 'the same with and without sanitizers' if $ENV{SAN};

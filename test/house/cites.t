@@ -4,7 +4,7 @@
 use strict;
 use warnings;
 use lib 'test/lib';
-use Registry;
+use EndToEnd qw($Dir run spew);
 use File::Path qw(make_path remove_tree);
 use Test::More;
 
@@ -48,6 +48,14 @@ for my $wrong (['Tests: test/atest.c, test/btest.c', 'there is no test/btest.c']
 
     is said($comment), "code/base/a.h:3: $why\n", $comment;
 }
+
+# The files that tests find from their own folder.
+make_path("$root/test/room");
+spew("$root/test/beside.cc", '');
+spew("$root/test/room/b.t", join "\n", 'compile("$Bin/../beside.cc"); use lib "$FindBin::Bin/../lib";', 'compile("$Bin/beside.cc", "$FindBin::Bin/../gone.cc")');
+is join("", grep { m{^test} } split /^/, (run($perl, 'tool/cites', $root))[2]), "test/room/b.t:2: there is no test/room/beside.cc\ntest/room/b.t:2: there is no test/room/../gone.cc\n",
+    'files that tests name from where they are and that are not there';
+unlink "$root/test/room/b.t";
 
 # The programs that tests run.
 make_path("$root/test/prog");

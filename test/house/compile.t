@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 use lib 'test/lib';
+use EndToEnd qw($Dir run spew);
 use Registry;
 use Test::More;
 

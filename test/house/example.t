@@ -7,6 +7,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -15,8 +17,6 @@ my $B = abs_path($ENV{B} // 'build/cool');
 my $cc = $ENV{CC} // 'gcc';
 my $perl = $ENV{PERL} // 'perl';
 my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
-
-sub slurp { local (@ARGV, $/) = $_[0]; return -e $_[0] ? <> // '' : '' }
 
 # Of whoever called us: the number of its jobs is not ours.
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)};

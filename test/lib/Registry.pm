@@ -4,44 +4,12 @@
 package Registry;
 use strict;
 use warnings;
+use EndToEnd qw(run spew $Dir);
 use Exporter qw(import);
-use File::Temp qw(tempdir);
 
-our @EXPORT = qw(spew slurp run compilers version event stubs compileFails $Dir);
-our $Dir = tempdir(CLEANUP => 1);
+our @EXPORT = qw(compilers version event stubs compileFails);
 my $Warnings = '-Wall -Wextra -Werror -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wshadow '
     . '-Wwrite-strings';
-
-sub spew {
-    my ($path, $text) = @_;
-
-    open my $out, '>:raw', $path or die "$path: $!";
-    print $out $text or die "$path: $!";
-    close $out or die "$path: $!";
-    return $path;
-}
-
-sub slurp {
-    my ($path) = @_;
-
-    open my $in, '<:raw', $path or die "$path: $!";
-    local $/;
-    return scalar(<$in>) // '';
-}
-
-# A command's status, standard output and standard error.
-sub run {
-    my (@command) = @_;
-    my $pid = fork // die "fork: $!";
-
-    if ($pid == 0) {
-        open STDOUT, '>:raw', "$Dir/stdout" or die $!;
-        open STDERR, '>:raw', "$Dir/stderr" or die $!;
-        exec @command or exit 127;
-    }
-    waitpid $pid, 0;
-    return ($? & 127 ? 128 + ($? & 127) : $? >> 8, slurp("$Dir/stdout"), slurp("$Dir/stderr"));
-}
 
 # The compilers to try: the build's own, and gcc and clang where present.
 sub compilers {

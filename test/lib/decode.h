@@ -20,7 +20,7 @@
 #include "format/block.h"
 #include "format/header.h"
 #include "format/pack.h"
-#include "plinth/memory.h"
+#include "plinth/plinth.h"
 #include "tap.h"
 
 typedef struct DecodedStruct {

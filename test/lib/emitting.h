@@ -10,14 +10,16 @@
 #include <unistd.h>
 
 #include "decode.h"
-#include "emit/buffer.h"
+#include "emit/stream.h"
 #include "emit/control.h"
 #include "emit/event.h"
-#include "emit/process.h"
-#include "emit/public.h"
+#include "emit/emitter.h"
+#include "emit/pawprint.h"
 #include "plinth/rawsyscall.h"
+#include "pretend.h"
 
 static PlinthMemory emitMemory;
+static Pretend emitPretend; /* what that plinth pretends */
 
 /* EmitOpen -- send to memory; the first plinth */
 __attribute__((unused)) static void EmitOpen(void)
@@ -26,7 +28,8 @@ __attribute__((unused)) static void EmitOpen(void)
     printf("Bail out! no memory plinth\n");
     exit(1);
   }
-  emitMemory = PlinthMemoryOf(&ProcessPlinths[0]);
+  emitMemory = PlinthMemoryOf(&EmitterPlinths[0]);
+  emitPretend = PretendTake(&EmitterPlinths[0]);
 }
 
 /* EmitFresh -- everything sent so far is forgotten */

@@ -16,10 +16,16 @@ static const struct {
   const char *name;
   unsigned as; /* in these logs */
 } fields[] = {
-  {"time", asTIME}, {"pid", asNUMBER}, {"tid", asNUMBER}, {"kind", asNUMBER | asSTRING}, {"name", asSTRING},
-  {"process", asSTRING}, {"code", asNUMBER}, {"cpu", asNUMBER}, {"pool", asNUMBER}, {"addr", asNUMBER}, {"size", asNUMBER},
-  {"p", asNUMBER}, {"a", asNUMBER}, {"w", asNUMBER}, {"u", asNUMBER}, {"d", asNUMBER}, {"s", asSTRING},
-  {"value", asNUMBER | asSTRING}, {".name", asSTRING}, {".pool", asNUMBER},
+    {"time", asTIME},    {"pid", asNUMBER},
+    {"tid", asNUMBER},   {"kind", asNUMBER | asSTRING},
+    {"name", asSTRING},  {"process", asSTRING},
+    {"code", asNUMBER},  {"cpu", asNUMBER},
+    {"pool", asNUMBER},  {"addr", asNUMBER},
+    {"size", asNUMBER},  {"p", asNUMBER},
+    {"a", asNUMBER},     {"w", asNUMBER},
+    {"u", asNUMBER},     {"d", asNUMBER},
+    {"s", asSTRING},     {"value", asNUMBER | asSTRING},
+    {".name", asSTRING}, {".pool", asNUMBER},
 };
 
 typedef enum Relation { EQ, NE, LT, LE, GT, GE, IN, CONTAINS, BEGINS, ENDS } Relation;

@@ -8,6 +8,7 @@
 #ifndef TEST_REQUESTSET_H
 #define TEST_REQUESTSET_H
 
+#include "request/traceset.h"
 #include "requestone.h"
 
 /* ---- What is called ---- */
@@ -383,7 +384,7 @@ static void setRates(void)
 /* setRun -- file a random set of requests, and have it served to its end, or nearly */
 static void setRun(uint64_t seed)
 {
-  ServiceCountsStruct counts;
+  LogCostsStruct counts;
   uint64_t chunk;
   Count now;
   Index i;
@@ -391,6 +392,7 @@ static void setRun(uint64_t seed)
 
   seedBy(seed * 104729);
   memset(&set, 0, sizeof set);
+  memset(&theLog->costs, 0, sizeof theLog->costs);
   set.often = below(knowns);
   set.budget = 20;
   setRates();
@@ -416,7 +418,7 @@ static void setRun(uint64_t seed)
       setServed(res);
     act();
   }
-  ServiceCount(&counts, set.service);
+  counts = theLog->costs;
   tally.seeks += counts.seeks;
   tally.restores += counts.restores;
   for (i = 0; i < ones; ++i)
@@ -497,13 +499,14 @@ static void costOf(uint64_t *blocksReturn, uint64_t *decodedReturn)
  * somebody wants; also where it is interrupted after every chunk */
 static void setCost(uint64_t seed)
 {
-  ServiceCountsStruct counts;
+  LogCostsStruct counts;
   uint64_t blocks, decoded, chunk;
   PawService service;
   Index i;
 
   seedBy(seed * 15485863);
   memset(&set, 0, sizeof set);
+  memset(&theLog->costs, 0, sizeof theLog->costs);
   set.often = below(knowns);
   chunk = below(2) == 0 ? 0 : 1 + below(50);
   set.pending = chunk == 0 ? 0 : 1000;
@@ -526,7 +529,7 @@ static void setCost(uint64_t seed)
       faulty("a request cannot be filed");
   }
   while (PawServiceRun(service, setPending, &set) == ResLIMIT) {}
-  ServiceCount(&counts, service);
+  counts = theLog->costs;
   PawServiceDestroy(service);
   costOf(&blocks, &decoded);
   if (counts.blocks != blocks || counts.decoded != decoded || counts.seeks > 1)

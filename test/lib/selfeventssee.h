@@ -76,7 +76,7 @@ static inline SelfEvents SeeTeller(void)
   TextInit(&seeLines, seeText, seeTEXT);
   RegistryInit(&seeRegistry, seeTypes, seeTYPES, widths);
   (void)RegistryText(&seeRegistry, text, sizeof text - 1);
-  (void)SelfEventsCreate(&self, seeWrite, NULL, 0, TRUE);
+  (void)SelfEventsCreate(&self, seeWrite, NULL, 0, TRUE, NULL);
   return self;
 }
 

@@ -24,6 +24,18 @@ static uint64_t tapSeed;
 /* TapIs -- two integers are the same; both are shown if not */
 #define TapIs(got, expected, ...) tapIs((uint64_t)(got), (uint64_t)(expected), __FILE__, __LINE__, __VA_ARGS__)
 
+/* PLANT -- a field of a live structure has a value that it cannot have: `check` says so, and afterwards is content
+ * again */
+#define PLANT(field, value, check, what) \
+  do { \
+    __typeof__(field) was_ = (field); \
+    int sees_; \
+    (field) = (value); \
+    sees_ = !(check); \
+    (field) = was_; \
+    TapOk(sees_ && (check), "the check sees %s", what); \
+  } while (0)
+
 __attribute__((format(printf, 5, 6), unused)) static int tapOk(int ok, const char *condition, const char *file,
                                                               int line, const char *format, ...)
 {

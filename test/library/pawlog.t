@@ -7,6 +7,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Cwd qw(abs_path);
+use EndToEnd qw($Dir run slurp spew);
 use Registry;
 use Test::More;
 

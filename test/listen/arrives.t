@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp until_);
 use Cwd qw(abs_path);
 use Fcntl ();
 use File::Temp qw(tempdir);
@@ -20,22 +22,6 @@ $SIG{PIPE} = 'IGNORE';
 
 my @pids;
 END { local $?; kill 'KILL', @pids if @pids }
-
-sub slurp {
-    my ($path) = @_;
-    open my $file, '<:raw', $path or return '';
-    local $/;
-    return scalar <$file> // '';
-}
-
-sub until_ {
-    my ($what) = @_;
-    for (1 .. 3000) {
-        return 1 if $what->();
-        sleep 0.02;
-    }
-    return 0;
-}
 
 # listener($where, $prefix) -- one that receives, and has begun to
 sub listener {

@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use IO::Handle;
@@ -24,23 +26,6 @@ my @pids;
 my $listeners = 0;
 $SIG{PIPE} = 'IGNORE';
 END { kill 'KILL', @pids if @pids }
-
-sub slurp {
-    my ($path) = @_;
-    open my $file, '<:raw', $path or return '';
-    local $/;
-    return scalar <$file> // '';
-}
-
-# until(sub, seconds) -- wait until it holds
-sub until_ {
-    my ($what) = @_;
-    for (1 .. 500) {
-        return 1 if $what->();
-        sleep 0.02;
-    }
-    return 0;
-}
 
 # A listener: its process, its standard error, where it listens.
 sub listener {

@@ -7,21 +7,14 @@
 
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use File::Temp qw(tempdir);
 use Test::More;
 
 my $bin = ($ENV{B} // 'build/cool') . '/bin';
 my $eventcnv = "$bin/eventcnv";
 my $folder = tempdir(CLEANUP => 1);
-
-sub slurp {
-    my ($path) = @_;
-    open my $in, '<:raw', $path or return undef;
-    local $/;
-    my $text = <$in>;
-    close $in;
-    return $text // '';
-}
 
 my @logs = glob 'test/bad/*.paw';
 ok @logs >= 10, 'there are damaged logs';
@@ -30,14 +23,14 @@ for my $log (@logs) {
     for my $option ('', '--check') {
         my $status = system "$eventcnv $option $log >$folder/out 2>$folder/err";
         is $status, 256, "$log $option: status 1";
-        is slurp("$folder/out"), $option ? '' : slurp("$base.txt") // '', 'what is sound is delivered';
-        is slurp("$folder/err"), slurp("$base.err") // 'no such file', 'what is not is told';
+        is slurp("$folder/out"), $option ? '' : slurp("$base.txt"), 'what is sound is delivered';
+        is slurp("$folder/err"), -e "$base.err" ? slurp("$base.err") : 'no such file', 'what is not is told';
     }
 }
 
 # A copy has of a damaged log what is sound, at the times at which the log has it.
 for my $log (@logs) {
-    next unless slurp(($log =~ s/\.paw$/.txt/r)) // '';
+    next unless slurp($log =~ s/\.paw$/.txt/r);
     system "$eventcnv -f paw -o $folder/copy.paw $log 2>/dev/null";
     is `$eventcnv $folder/copy.paw 2>/dev/null`, `$eventcnv $log 2>/dev/null`, "a copy of $log has the same events";
     unlink "$folder/copy.paw";

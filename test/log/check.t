@@ -8,6 +8,8 @@
 # Each kind of log (design/log.md .check) is recorded, found whole, and then cut behind its blocks, and within.
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp spew);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -24,9 +26,6 @@ my $cuts = 30; # of each log
 plan skip_all => 'no telemetry in this variety' if ($ENV{VARIETY} // '') eq 'rash';
 diag "SEED=$seed";
 srand $seed;
-
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
-sub spew { my ($path, $bytes) = @_; open my $out, '>:raw', $path or die "$path: $!"; print $out $bytes; close $out or die; return $path }
 
 # check(@logs) -- the status, and what is said
 sub check {
@@ -64,15 +63,18 @@ sub ends {
     return;
 }
 
-# holes($name, $log) -- whatever block is not there, or of which block only the beginning is, something is missing
+# holes($name, $log) -- whatever block is not there, or of which block only the beginning is, something is missing.  How
+# many blocks of its own eventrec wrote before it was killed nobody says.
 sub holes {
     my ($name, $log) = @_;
     my $bytes = slurp($log);
+    my ($killed) = $name =~ /killed/ ? map { /\A\x8fPAWhdr\n(?=.*?^role: "collector"$).*?^identity: 0x([0-9a-f]+)$/ms } split /(?=\x8fPAW)/, $bytes : ();
+    my $own = defined $killed ? reverse pack 'H16', substr '0' x 16 . $killed, -16 : '';
     my (@at, @silent);
 
     push @at, pos($bytes) - 4 while $bytes =~ /\x8fPAW/g;
     push @at, length $bytes;
-    for my $i (grep { substr($bytes, $at[$_], 8) eq "\x8fPAWblk\n" } 0 .. $#at - 1) {
+    for my $i (grep { substr($bytes, $at[$_], 8) eq "\x8fPAWblk\n" && substr($bytes, $at[$_] + 48, 8) ne $own } 0 .. $#at - 1) {
         for my $kept (0, 8, 100) {
             my ($status, $said) = check(spew("$dir/hole.paw", substr($bytes, 0, $at[$i] + $kept) . substr $bytes, $at[$i + 1]));
             push @silent, "$at[$i]+$kept" if $status != 1 || $said !~ /lost/;
@@ -235,7 +237,7 @@ SKIP: {
 }
 {
     # Processes of which nothing is there: the recording's end says how many have a header block.
-    my $family = 'true; perl -e 1; perl -e "fork; 1"; (exec true); exec perl -e 1';
+    my $family = 'true; perl -e 1; perl -e "fork; wait"; (exec true); exec perl -e 1'; # who outlives eventrec is not counted
     my $log = "$dir/several.paw";
     is system("$rec -o $log -- sh -c '$family' 2>$dir/said"), 0, 'several processes, by fork and exec';
     whole('several', $log);

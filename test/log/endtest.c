@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A recording is made of two processes and the collector.  It is cut at every block, and at random bytes; it is filtered,
- * cut down on purpose, overwritten, opened late, torn in the middle.
+ * A recording is made of two processes and the collector.  It is cut at every block, and at random bytes; it is
+ * filtered, cut down on purpose, overwritten, opened late, torn in the middle.
  */
 #include "export/rewrite.h"
 #include "log/table.h"
@@ -47,8 +47,8 @@ static void endFill(MakeBlock b)
     (void)MakeEvent(b, EventPoolFreeCODE, b->header.last + 1, (uint64_t[]){7, i}, NULL);
 }
 
-/* endHeader -- a header block of a process, and in a closing one what there should be of these of its blocks, of `streams`
- * that it has */
+/* endHeader -- a header block of a process, and in a closing one what there should be of these of its blocks, of
+ * `streams` that it has */
 static void endHeader(MakeProcess p, Bool ended, MakeBlock b, Count n, Count streams)
 {
   static char room[HeaderMAX];
@@ -150,8 +150,8 @@ static void testHole(void)
   cut.size = 0;
   MakeBytes(&cut, make.bytes, bound[2]);
   MakeBytes(&cut, make.bytes + bound[2 + 4 * endRounds], make.size - bound[2 + 4 * endRounds]);
-  TapOk(endRead(&cut) && got.gaps == 3 && got.lost == 4 * endRounds * endEach, "of streams without any block all is: %s",
-        got.gap);
+  TapOk(endRead(&cut) && got.gaps == 3 && got.lost == 4 * endRounds * endEach,
+        "of streams without any block all is: %s", got.gap);
   MakeFree(&cut);
 }
 
@@ -177,13 +177,17 @@ static uint64_t endRewrite(Make log, uint32_t kinds)
   char again[] = "/tmp/endtestXXXXXX";
   int fd = mkstemp(again);
   static unsigned char bytes[1 << 20];
+  static OutputStruct output;
+  WriterOptionsStruct options;
   LogRewrite rewrite = NULL;
   ssize_t size;
   Log it;
 
   MakeWrite(log, path);
+  OutputInit(&output, fd);
   it = testOpen(&got);
-  if (it == NULL || LogRewriteCreate(&rewrite, it, fd, TRUE) != ResOK)
+  options = (WriterOptionsStruct){.log = it, .output = &output};
+  if (it == NULL || LogRewriteCreate(&rewrite, &options) != ResOK)
     makeFail("rewriting");
   LogSummarize(&summary, it);
   request.kinds = kinds;
@@ -191,7 +195,7 @@ static uint64_t endRewrite(Make log, uint32_t kinds)
   request.data = rewrite;
   LogRewritePart(rewrite, &request);
   LogRewriteBegin(rewrite, kinds);
-  if (LogRead(it, &request) != ResOK || LogRewriteEnd(rewrite) != ResOK)
+  if (LogRead(it, &request) != ResOK || (LogRewriteEnd(rewrite), !OutputFlush(&output)))
     makeFail("rewriting");
   LogRewriteDestroy(rewrite);
   LogClose(it);
@@ -255,9 +259,9 @@ static void testRewritten(void)
   MakeFree(&again);
 }
 
-/* testDiscarded -- events that were discarded in a stream that has events, in one of which a block has none, in one that
- * has no block, in a process that has no block at all, and where there was no room for a stream: all count, also in
- * copies */
+/* testDiscarded -- events that were discarded in a stream that has events, in one of which a block has none, in one
+ * that has no block, in a process that has no block at all, and where there was no room for a stream: all count, also
+ * in copies */
 static void testDiscarded(void)
 {
   MakeStruct other = {0};
@@ -291,7 +295,8 @@ static void testDiscarded(void)
   (void)endRead(&make);
   TapIs(summary.discarded, 14321, "of which nothing changes as it is read");
   (void)endRewrite(&other, 1u << EventKindArena);
-  TapIs(endRewrite(&other, UINT32_MAX), 14300, "but streams of other kinds are left out on purpose, with what they had");
+  TapIs(endRewrite(&other, UINT32_MAX), 14300,
+        "but streams of other kinds are left out on purpose, with what they had");
   MakeFree(&other);
 }
 
@@ -338,7 +343,8 @@ static void testOther(void)
   MakeFree(&cut);
 }
 
-/* testWritten -- of a recording of which only the newest were to be kept, blocks behind which another one was written */
+/* testWritten -- of a recording of which only the newest were to be kept, blocks behind which another one
+ * was written */
 static void testWritten(void)
 {
   enum { first = 4 }; /* the bound behind the first four blocks, of which each is of another stream */
@@ -413,7 +419,8 @@ static void testKilled(void)
 {
   endMake(0);
   make.size = bound[bounds - 2];
-  TapOk(endRead(&make) && strstr(got.note, "end of the recording") != NULL, "without the collector's end: %s", got.note);
+  TapOk(endRead(&make) && strstr(got.note, "end of the recording") != NULL, "without the collector's end: %s",
+        got.note);
   process[1]->header.alone = 1;
   endMake(0);
   make.size = bound[bounds - 2];
@@ -421,7 +428,8 @@ static void testKilled(void)
   process[1]->header.alone = 0;
 }
 
-/* endUnended -- a recording in which process 0 has no closing header block, and process 1, which began later, has its number */
+/* endUnended -- a recording in which process 0 has no closing header block, and process 1, which began later, has its
+ * number */
 static void endUnended(void)
 {
   static unsigned char rest[1 << 16];
@@ -435,8 +443,8 @@ static void endUnended(void)
   MakeBytes(&make, rest, size);
 }
 
-/* testNumber -- of two processes that have the same number the first one's end is not there: it need not have become the other, unless
- * that says so */
+/* testNumber -- of two processes that have the same number the first one's end is not there: it need not have become
+ * the other, unless that says so */
 static void testNumber(void)
 {
   uint32_t pid = process[1]->header.pid;
@@ -446,8 +454,8 @@ static void testNumber(void)
   process[1]->header.pid = process[0]->header.pid;
   process[1]->header.sync[0].ticks = process[0]->header.sync[0].ticks + 10;
   endUnended();
-  TapOk(endRead(&make) && strstr(got.note, "end of process 10 is not in the log") != NULL, "a number that is given again is no end: %s",
-        got.note);
+  TapOk(endRead(&make) && strstr(got.note, "end of process 10 is not in the log") != NULL,
+        "a number that is given again is no end: %s", got.note);
   MakeBlockBegin(found, process[0], 30, 0, 0, 120);
   MakeBlockEnd(&make, found, BlockFlagSEALED | BlockFlagRECOVERED | BlockFlagUNSENT);
   TapOk(!endRead(&make), "but that a program has found all that the one before it had left is");
@@ -523,8 +531,8 @@ static void testSplit(void)
     make.size = bound[bounds - 4];
     endHeader(process[0], TRUE, &blocks[i], 1, 2);
     MakeBytes(&make, rest.bytes, rest.size);
-    TapOk(endRead(&make) && strstr(got.gap, "another closing header block") != NULL, "of two closing header blocks one is missing: %s",
-          got.gap);
+    TapOk(endRead(&make) && strstr(got.gap, "another closing header block") != NULL,
+          "of two closing header blocks one is missing: %s", got.gap);
     endHeader(process[0], TRUE, &blocks[1 - i], 1, 2);
     TapOk(!endRead(&make), "both are there");
     endTellNot("both");
@@ -545,7 +553,8 @@ static void testEnds(void)
   EndsSettle(&ends);
   TapIs(ends.count, 7, "each stream is there once");
   TapOk(ends.stream[3].stream == 3 && ends.stream[3].blocks == 99998 - (99998 - 3) % 7 &&
-          ends.stream[3].events == 2 * ends.stream[3].blocks && ends.stream[3].discarded == 2, "with its largest numbers");
+            ends.stream[3].events == 2 * ends.stream[3].blocks && ends.stream[3].discarded == 2,
+        "with its largest numbers");
   EndsFree(&ends);
 }
 

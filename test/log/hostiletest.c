@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "export/rewrite.h"
-#include "export/textcsvjson.h"
+#include "export/eventlines.h"
 #include "logmake.h"
 #include "request/request.h"
 
@@ -107,6 +107,7 @@ static void hostileRead(Index round, int sink)
   LogRequestStruct request = LogRequestALL;
   LogHooksStruct hooks = {.data = NULL};
   const char *paths[2] = {path, path};
+  WriterOptionsStruct options = {.output = &output, .raw = round % 8 != 0};
   LogRewrite rewrite;
   char error[256];
   Line line;
@@ -115,19 +116,20 @@ static void hostileRead(Index round, int sink)
   if (LogOpen(&log, paths, 1 + round % 2, &hooks, error, sizeof error) != ResOK)
     return;
   ++opened;
+  options.log = log;
   OutputInit(&output, sink);
-  if (LineCreate(&line, styles[round % ARRAY_LENGTH(styles)], log, &output) == ResOK) {
+  if (LineCreate(&line, styles[round % ARRAY_LENGTH(styles)], log, &output, NULL) == ResOK) {
     request.event = LineEvent;
     request.data = line;
     (void)LogRead(log, &request);
     LineDestroy(line);
     delivered += (Count)(output.next - output.base);
   }
-  if (round % 4 == 0 && LogRewriteCreate(&rewrite, log, sink, round % 8 == 0) == ResOK) {
+  if (round % 4 == 0 && LogRewriteCreate(&rewrite, &options) == ResOK) {
     request.event = LogRewriteEvent;
     request.data = rewrite;
     (void)LogRead(log, &request);
-    (void)LogRewriteEnd(rewrite);
+    LogRewriteEnd(rewrite);
     LogRewriteDestroy(rewrite);
   }
   LogClose(log);
@@ -155,7 +157,8 @@ int main(void)
   }
   TapOk(opened > hostileRounds / 2, "%zu of %u hostile logs open, and reading each ends", opened,
         (unsigned)hostileRounds);
-  TapOk(untouched > 0 && sound == untouched, "%zu of %zu header blocks that were not changed are accepted", sound, untouched);
+  TapOk(untouched > 0 && sound == untouched, "%zu of %zu header blocks that were not changed are accepted", sound,
+        untouched);
   TapOk(believed > changed / 10 && believed < changed, "and %zu of %zu that were", believed, changed);
   TapOk(delivered > 0, "with %zu bytes of what may be believed", delivered);
   MakeProcessFree(process[0]);

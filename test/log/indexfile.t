@@ -5,6 +5,8 @@
 
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp spew);
 use File::Temp qw(tempdir);
 use Test::More;
 
@@ -15,21 +17,6 @@ my $log = "$folder/log.paw";
 my $seed = $ENV{SEED} // time;
 srand $seed;
 print "# SEED=$seed\n";
-
-sub slurp {
-    my ($path) = @_;
-    open my $in, '<:raw', $path or return undef;
-    local $/;
-    return scalar(<$in>) // '';
-}
-
-sub spew {
-    my ($path, $bytes, $mode) = @_;
-    open my $out, ($mode // '>') . ':raw', $path or die "$path: $!";
-    print $out $bytes;
-    close $out or die;
-    return;
-}
 
 # cnv(argument...) -- all that is seen of a run: output, errors, status
 sub cnv {

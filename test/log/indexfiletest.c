@@ -121,7 +121,7 @@ static void writeIndex(const unsigned char *bytes, Size size)
     makeFail(indexPath);
 }
 
-static unsigned char bytes[lieHEAD + lieMANY * sizeof(IndexFileRecordStruct) + 64], wrong[sizeof bytes];
+static _Alignas(8) unsigned char bytes[lieHEAD + lieMANY * sizeof(IndexFileRecordStruct) + 64], wrong[sizeof bytes];
 
 /* anIndex -- the index of such a log, in `bytes` */
 static Size anIndex(Count blocks)
@@ -185,11 +185,30 @@ static Bool there(const char *folder, const char *name)
   return access(file, F_OK) == 0;
 }
 
+/* testCheck -- an index that is being written is checked */
+static void testCheck(IndexFile index)
+{
+  IndexFileHead head = IndexFileHeadOf(index);
+  LogPositionStruct position = {0};
+
+  IndexFileKeep(index, 1, &position, "first", 5);
+  IndexFileKeep(index, 1, &position, "second", 6);
+  TapOk(head->checks == 2 && IndexFileCheck(index), "an index with two check points is sound");
+  PLANT(head->checks, IndexFileChecksMAX + 1, IndexFileCheck(index), "head->checks = IndexFileChecksMAX + 1");
+  PLANT(head->checks, 1, IndexFileCheck(index), "head->checks = 1");
+  PLANT(head->bytes, 12, IndexFileCheck(index), "head->bytes = 12");
+  PLANT(head->check[1].offset, head->check[0].offset, IndexFileCheck(index), "the offset of the first for the second");
+  PLANT(head->check[1].size, UINT32_MAX, IndexFileCheck(index), "head->check[1].size = UINT32_MAX");
+  PLANT(head->size, 20, IndexFileCheck(index), "head->size = 20"); /* half of it is room for check points */
+  PLANT(head->covered, head->size + 1, IndexFileCheck(index), "head->covered = head->size + 1");
+  IndexFileKeepNone(index);
+}
+
 /* testSwap -- somebody puts another folder in the place of the log's, before an index is begun and in the middle */
 static void testSwap(void)
 {
   char folder[] = "/tmp/indexswapXXXXXX", place[64], other[64], away[64], log[80];
-  FileStruct file = {.fd = -1, .path = log};
+  FileStruct file = {.fd = -1, .path = log, .size = 4096};
   IndexFile index = NULL;
   Res res;
 
@@ -203,11 +222,13 @@ static void testSwap(void)
   file.fd = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   (void)rename(place, away);
   (void)symlink(other, place);
-  TapIs(IndexFileCreate(&index, &file), ResUNIMPL, "another folder stands in the place of the log's: no index is begun there");
+  TapIs(IndexFileCreate(&index, &file), ResUNIMPL,
+        "another folder stands in the place of the log's: no index is begun there");
   (void)unlink(place);
   (void)rename(away, place);
   res = IndexFileCreate(&index, &file);
   TapIs(res, ResOK, "where the log is one is begun");
+  testCheck(index);
   (void)rename(place, away);
   (void)symlink(other, place);
   TapIs(IndexFileFinish(index), ResOK, "another folder comes meanwhile: it is finished");
@@ -218,6 +239,21 @@ static void testSwap(void)
   TapIs(system(log), 0, "and nothing is left");
 }
 
+/* testPlace -- a record has the place of the one behind it: what stands there is read from the log, too */
+static void testPlace(void)
+{
+  enum { wrongOne = lieMANY / 2 + 1 };
+  Size size = anIndex(lieMANY);
+  IndexFileRecordStruct *record = (IndexFileRecordStruct *)(wrong + lieHEAD);
+
+  memcpy(wrong, bytes, size);
+  record[wrongOne].offset = record[wrongOne + 1].offset;
+  writeIndex(wrong, size);
+  notes = 0;
+  readLog();
+  TapOk(delivered == events && notes == 0, "a record at the place of the next one is none: all events are read");
+}
+
 int main(void)
 {
   state = TapSeed() | 1;
@@ -226,6 +262,7 @@ int main(void)
   (void)snprintf(indexPath, sizeof indexPath, "%s.idx", path);
   testLies(lieFEW, TRUE);
   testLies(lieMANY, FALSE);
+  testPlace();
   (void)unlink(path);
   (void)unlink(indexPath);
   return TapDone();

@@ -29,8 +29,8 @@ static void aTable(Table table)
     (void)TableStream(&stream, table, &header);
     clock = stream->process->clock;
     clock->frequency = (uint64_t[]){1000000000, 2900000000, 16000000}[i];
-    clock->synced = TRUE;
-    clock->early = (SyncStruct){.ticks = 1000 + 77 * i, .mono = 5, .real = 1000000 + below(1000000)};
+    clock->sync.known = TRUE;
+    clock->sync.early = (SyncStruct){.ticks = 1000 + 77 * i, .mono = 5, .real = 1000000 + below(1000000)};
     ClockSee(clock, 1000, 1000);
   }
 }

@@ -318,7 +318,8 @@ static void testTwice(void)
   MakeFree(&make);
 }
 
-/* testBeyond -- a block, the first of its stream, or a header block, says what no writer reaches: as much cannot have been lost */
+/* testBeyond -- a block, the first of its stream, or a header block, says what no writer reaches: as much cannot have
+ * been lost */
 static void testBeyond(void)
 {
   static const uint64_t beyond[] = {UINT64_MAX, (uint64_t)1 << 60, CountMAX + 1};

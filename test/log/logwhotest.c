@@ -74,6 +74,8 @@ static void testRewrite(uint64_t *seed, Bool packed)
   LogRequestStruct request = LogRequestALL;
   uint64_t time = 1000000;
   char again[sizeof path + 8];
+  static OutputStruct output;
+  WriterOptionsStruct options;
   LogRewrite rewrite;
   Log log;
   Index i;
@@ -104,10 +106,13 @@ static void testRewrite(uint64_t *seed, Bool packed)
   made = got;
   (void)snprintf(again, sizeof again, "%s.again", path);
   fd = open(again, O_RDWR | O_CREAT | O_EXCL, 0600);
-  TapOk(LogRewriteCreate(&rewrite, log, fd, packed) == ResOK, "and is written again");
+  OutputInit(&output, fd);
+  options = (WriterOptionsStruct){.log = log, .output = &output, .raw = !packed};
+  TapOk(LogRewriteCreate(&rewrite, &options) == ResOK, "and is written again");
   request.event = LogRewriteEvent;
   request.data = rewrite;
-  TapOk(LogRead(log, &request) == ResOK && LogRewriteEnd(rewrite) == ResOK, "%s", packed ? "packed" : "raw");
+  TapOk(LogRead(log, &request) == ResOK && (LogRewriteEnd(rewrite), OutputFlush(&output)), "%s",
+        packed ? "packed" : "raw");
   LogRewriteDestroy(rewrite);
   LogClose(log);
   (void)close(fd);
@@ -231,7 +236,6 @@ static void testChoices(void)
   MakeProcess process = MakeProcessNew(10, 1);
   char error[1024];
   uint32_t mask;
-  LogNames names;
   Log log;
 
   MakeHeader(&make, process);
@@ -242,20 +246,20 @@ static void testChoices(void)
     return;
   TapOk(LogKindMask(&mask, log, "Arena,Object", error, sizeof error) == ResOK && mask == 0x21, "kinds by name");
   TapOk(LogKindMask(&mask, log, "-Object", error, sizeof error) == ResOK && (mask & 0x7f) == 0x5f, "all but one");
+  TapOk(LogKindMask(&mask, log, "all", error, sizeof error) == ResOK && mask == UINT32_MAX,
+        "all, with or without a name");
   TapOk(LogKindMask(&mask, log, "none,+Pool", error, sizeof error) == ResOK && mask == 2, "none and one");
   TapOk(LogKindMask(&mask, log, "Objekt", error, sizeof error) == ResPARAM && strstr(error, "Objekt") != NULL &&
           strstr(error, "Object") != NULL, "a misspelt kind is named, and the others listed");
-  TapOk(LogNamesMake(&names, log, "PoolAlloc,Intern", error, sizeof error) == ResOK, "events by name");
-  TapOk(LogNamesHas(names, RegistryFind(process->registry, EventInternCODE)) &&
-          !LogNamesHas(names, RegistryFind(process->registry, EventLabelCODE)), "only those");
-  LogNamesFree(names);
-  TapOk(LogNamesMake(&names, log, "PoolAllok", error, sizeof error) == ResPARAM && strstr(error, "PoolAllok") != NULL &&
+  TapOk(LogNamesKnown(log, "PoolAlloc,Intern", error, sizeof error) == ResOK, "events by name");
+  TapOk(LogNamesHas("PoolAlloc,Intern", RegistryFind(process->registry, EventInternCODE)) &&
+          !LogNamesHas("PoolAlloc,Intern", RegistryFind(process->registry, EventLabelCODE)), "only those");
+  TapOk(LogNamesKnown(log, "PoolAllok", error, sizeof error) == ResPARAM && strstr(error, "PoolAllok") != NULL &&
           strstr(error, "near it are PoolAlloc, ") != NULL && strstr(error, "Intern") == NULL,
         "a misspelt event is named, and those that are like it");
-  TapOk(LogNamesMake(&names, log, " PoolAlloc, Intern ", error, sizeof error) == ResOK &&
-          LogNamesHas(names, RegistryFind(process->registry, EventInternCODE)), "spaces do not count");
-  LogNamesFree(names);
-  TapOk(LogNamesMake(&names, log, " ,", error, sizeof error) == ResPARAM, "a list without a name is none");
+  TapOk(LogNamesKnown(log, " PoolAlloc, Intern ", error, sizeof error) == ResOK &&
+          LogNamesHas(" PoolAlloc, Intern ", RegistryFind(process->registry, EventInternCODE)), "spaces do not count");
+  TapOk(LogNamesKnown(log, " ,", error, sizeof error) == ResPARAM, "a list without a name is none");
   LogClose(log);
   MakeProcessFree(process);
   MakeFree(&make);

@@ -5,14 +5,14 @@
 
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use File::Temp qw(tempdir);
 use Test::More;
 
 my $bin = ($ENV{B} // 'build/cool') . '/bin';
 my $folder = tempdir(CLEANUP => 1);
 my ($one, $two) = qw(test/good/threads.paw test/good/handler.paw);
-
-sub slurp { open my $in, '<:raw', $_[0] or return undef; local $/; return scalar(<$in>) // '' }
 
 sub run {
     my ($tool, @arguments) = @_;

@@ -7,6 +7,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(spew);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use FindBin;
@@ -24,22 +26,20 @@ plan skip_all => 'a sanitized eventrec cannot be counted' if $ENV{SAN};
 delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS)};
 $ENV{PATH} .= ':/usr/sbin:/sbin';
 
-sub spew { my ($name, $text) = @_; open my $out, '>', "$dir/$name" or die "$name: $!"; print $out $text; close $out }
-
 # What the programs work on.
-spew('hello.c', "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n");
-spew('hello.cc', "#include <iostream>\n#include <map>\n#include <string>\nint main() { std::map<int, std::string> m;\n"
+spew("$dir/hello.c", "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n");
+spew("$dir/hello.cc", "#include <iostream>\n#include <map>\n#include <string>\nint main() { std::map<int, std::string> m;\n"
     . "for (int i = 0; i < 3000; ++i) m[i * 7 % 1000] = std::string(i % 100, 'x'); std::cout << m.size() << '\\n'; }\n");
-spew('Makefile', "all: a b c\n%: hello.c\n\t\@gcc -o \$@ hello.c\n");
-spew('words.txt', join '', map { 'word' . $_ * 7919 % 10007 . "\n" } 1 .. 20000);
-spew('data.json', '[' . join(',', map { "{\"id\":$_,\"name\":\"n$_\",\"list\":[1,2,$_]}" } 1 .. 3000) . ']');
-spew('data.sql', "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);\nBEGIN;\n"
+spew("$dir/Makefile", "all: a b c\n%: hello.c\n\t\@gcc -o \$@ hello.c\n");
+spew("$dir/words.txt", join '', map { 'word' . $_ * 7919 % 10007 . "\n" } 1 .. 20000);
+spew("$dir/data.json", '[' . join(',', map { "{\"id\":$_,\"name\":\"n$_\",\"list\":[1,2,$_]}" } 1 .. 3000) . ']');
+spew("$dir/data.sql", "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);\nBEGIN;\n"
     . join('', map { "INSERT INTO t VALUES($_, 'text $_');\n" } 1 .. 3000) . "COMMIT;\nSELECT count(*) FROM t WHERE b LIKE '%9%';\n");
-spew('Hello.java', "import java.util.*;\npublic class Hello { public static void main(String[] a) throws Exception {\n"
+spew("$dir/Hello.java", "import java.util.*;\npublic class Hello { public static void main(String[] a) throws Exception {\n"
     . "List<Thread> l = new ArrayList<>(); for (int i = 0; i < 8; ++i) { Thread t = new Thread(() -> { StringBuilder s = new StringBuilder();\n"
     . "for (int k = 0; k < 10000; ++k) s.append(k); }); t.start(); l.add(t); } for (Thread t : l) t.join(); System.out.println(l.size()); } }\n");
-spew('hello.go', "package main\nimport \"fmt\"\nfunc main() { fmt.Println(\"hello\") }\n");
-spew('nginx.conf', "daemon off; master_process on; worker_processes 2; pid $dir/nginx.pid; error_log $dir/nginx.log;\n"
+spew("$dir/hello.go", "package main\nimport \"fmt\"\nfunc main() { fmt.Println(\"hello\") }\n");
+spew("$dir/nginx.conf", "daemon off; master_process on; worker_processes 2; pid $dir/nginx.pid; error_log $dir/nginx.log;\n"
     . "events { worker_connections 64; }\nhttp { access_log off; client_body_temp_path $dir/nb; proxy_temp_path $dir/np;\n"
     . "fastcgi_temp_path $dir/nf; uwsgi_temp_path $dir/nu; scgi_temp_path $dir/ns;\n"
     . "server { listen unix:$dir/nginx.sock; location / { return 200 \"ok\\n\"; } } }\n");

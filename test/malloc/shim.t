@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -38,8 +40,6 @@ sub run {
     waitpid $pid, 0;
     return ($?, slurp("$dir/out"), slurp("$dir/err"));
 }
-
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
 
 # events() -- the log's lines, without times; damage is a failure
 sub events {

@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
@@ -17,8 +19,6 @@ my $log = "$dir/log";
 plan skip_all => 'no telemetry of objects in this variety' unless ($ENV{VARIETY} // 'cool') eq 'cool';
 plan skip_all => 'a sanitizer has its own malloc' if $ENV{SAN};
 -e $_ or BAIL_OUT("$_ is not there") for $so, $cnv, $view, "$B/prog/nested.so", "$B/prog/family";
-
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
 
 # run(\%environment, @command) -- (status, output) of a program with our library preloaded
 sub run {
@@ -82,11 +82,11 @@ sub compile {
     system("@arguments -std=c++17 -O1 -fno-builtin -pthread -o $dir/$name >$dir/compiled 2>&1") == 0 or return;
     return "$dir/$name";
 }
-my $source = "$Bin/prog/operators.cc";
+my $source = "$Bin/../prog/operators.cc";
 my $program = compile('operators', 'g++', $source);
 SKIP: {
-    skip 'no g++', 1 unless defined $program;
-    pass 'there is a compiler of C++';
+    skip 'no g++', 1 if system('command -v g++ >/dev/null 2>&1') != 0;
+    ok defined $program, 'a program of C++ with all operators is built' or diag slurp("$dir/compiled");
 }
 
 # due($what, $calm, \%environment, $program) -- between the markers is what the program says, and trouble leaves nothing
@@ -127,7 +127,7 @@ if (defined $program) {
         skip 'no clang++', 1 unless defined $clang;
         due('clang', 0, {}, $clang);
     }
-    my $own = compile('ownnew.so', 'g++', '-shared', '-fPIC', "$Bin/prog/ownnew.cc");
+    my $own = compile('ownnew.so', 'g++', '-shared', '-fPIC', "$Bin/../prog/ownnew.cc");
     due('operators of a library\'s own', 1, {LD_PRELOAD => "$so $own"}, $program);
     run({LD_PRELOAD => "$so $own"}, $program, 20, 0, 'plain');
     my @after = between(22222);

@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use File::Temp qw(tempdir);
 use Test::More;
 
@@ -12,8 +14,6 @@ plan skip_all => 'no events per operation in this variety' if ($ENV{VARIETY} // 
 plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
 
 my $dir = tempdir(CLEANUP => 1);
-
-sub slurp { open my $in, '<', $_[0] or die "$_[0]: $!"; local $/; my $text = <$in>; $text // '' }
 
 # Run the program under eventrec; returns the log's lines and what the program printed.
 sub record {

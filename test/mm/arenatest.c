@@ -49,10 +49,10 @@ static void testLife(void)
   Addr inside;
 
   TapIs(ArenaCreate(&arena, ChunkSIZE * 2 + 1), ResOK, "an arena is created");
-  TapIs(ArenaReserved(arena), 3 * ChunkSIZE, "its address space is rounded up to chunks");
-  TapOk(ArenaCommitted(arena) < ChunkSIZE / 16, "of which little is committed");
-  TapIs(ArenaSpare(arena), 0, "none of that spare");
-  TapIs(ArenaSpareLimit(arena), ArenaSpareLimitDEFAULT, "the spare limit has its default");
+  TapIs(arena->reserved, 3 * ChunkSIZE, "its address space is rounded up to chunks");
+  TapOk(arena->committed < ChunkSIZE / 16, "of which little is committed");
+  TapIs(arena->spare, 0, "none of that spare");
+  TapIs(arena->spareLimit, ArenaSpareLimitDEFAULT, "the spare limit has its default");
   TapOk(ArenaCheck(arena), "it passes its check");
   inside = arena->chunks.next == &arena->chunks ? NULL : (Addr)(void *)arena->chunks.next;
   TapOk(ChunkOfAddr(inside) != NULL, "an address inside is known");
@@ -128,18 +128,18 @@ static void testSpare(void)
 {
   Arena arena = newArena();
   Pool pool = newPool(arena);
-  Size before = ArenaCommitted(arena);
+  Size before = arena->committed;
   Bool zero;
   Seg seg;
 
-  ArenaSpareLimitSet(arena, 8 * GRAIN);
+  arena->spareLimit = 8 * GRAIN;
   if (SegAlloc(&seg, NULL, pool, 6 * GRAIN, 1) != ResOK)
     abort();
   memset(SegBase(seg), 0xaa, SegSize(seg));
-  TapIs(ArenaCommitted(arena), before + 6 * GRAIN, "a segment is committed");
+  TapIs(arena->committed, before + 6 * GRAIN, "a segment is committed");
   SegFree(seg);
-  TapIs(ArenaSpare(arena), 6 * GRAIN, "and spare when it was freed");
-  TapIs(ArenaCommitted(arena), before + 6 * GRAIN, "but still committed");
+  TapIs(arena->spare, 6 * GRAIN, "and spare when it was freed");
+  TapIs(arena->committed, before + 6 * GRAIN, "but still committed");
   if (SegAlloc(&seg, &zero, pool, GRAIN, 1) != ResOK)
     abort();
   TapOk(!zero, "spare memory is used first, and not called zero");
@@ -148,34 +148,16 @@ static void testSpare(void)
     abort();
   memset(SegBase(seg), 0xaa, SegSize(seg));
   SegFree(seg);
-  TapOk(ArenaSpare(arena) <= 8 * GRAIN, "no more stays spare than the limit says");
-  ArenaSpareLimitSet(arena, 0);
-  TapIs(ArenaSpare(arena), 0, "a lower limit takes effect at once");
-  TapIs(ArenaCommitted(arena), before, "and gives the memory back");
+  TapOk(arena->spare <= 8 * GRAIN, "no more stays spare than the limit says");
+  if (SegAlloc(&seg, NULL, pool, GRAIN, 1) != ResOK)
+    abort();
+  arena->spareLimit = 0;
+  SegFree(seg);
+  TapIs(arena->spare, 0, "a lower limit takes effect with the next segment that is freed");
+  TapIs(arena->committed, before, "and gives the memory back");
   if (SegAlloc(&seg, &zero, pool, 20 * GRAIN, 1) != ResOK)
     abort();
   TapOk(zero && allBytes(SegBase(seg), 20 * GRAIN, 0), "what comes again is zero");
-  TapOk(ArenaCheck(arena), "all is well");
-  PoolDestroy(pool);
-  ArenaDestroy(arena);
-}
-
-static void testCommitLimit(void)
-{
-  Arena arena = newArena();
-  Pool pool = newPool(arena);
-  Seg seg, other;
-
-  TapIs(ArenaCommitLimit(arena), SIZE_MAX, "at first there is no commit limit");
-  TapIs(ArenaCommitLimitSet(arena, ArenaCommitted(arena) + 10 * GRAIN), ResOK, "one is set");
-  TapIs(SegAlloc(&seg, NULL, pool, 11 * GRAIN, 1), ResLIMIT, "it holds");
-  TapIs(SegAlloc(&seg, NULL, pool, ChunkSIZE, 1), ResLIMIT, "also for huge segments");
-  TapIs(SegAlloc(&seg, NULL, pool, 9 * GRAIN, 1), ResOK, "what is below it is given");
-  TapIs(SegResize(&seg, 12 * GRAIN), ResLIMIT, "growing is held to it, too");
-  TapIs(ArenaCommitLimitSet(arena, 4 * GRAIN), ResLIMIT, "it cannot be lower than what is in use");
-  SegFree(seg);
-  TapIs(SegAlloc(&seg, NULL, pool, GRAIN, 1), ResOK, "with memory spare,");
-  TapIs(SegAlloc(&other, NULL, pool, 9 * GRAIN, 1), ResOK, "spare memory makes room");
   TapOk(ArenaCheck(arena), "all is well");
   PoolDestroy(pool);
   ArenaDestroy(arena);
@@ -230,7 +212,7 @@ static void testRandom(void)
   Bool good = TRUE;
   unsigned step;
 
-  ArenaSpareLimitSet(arena, 40 * GRAIN);
+  arena->spareLimit = 40 * GRAIN;
   for (step = 0; good && step < 4000; ++step) {
     unsigned i = TapRandom(&state) % SLOTS;
     Size size = 1 + TapRandom(&state) % ((TapRandom(&state) % 16 == 0 ? 300 : 12) * GRAIN);
@@ -343,7 +325,6 @@ int main(void)
   testLookup();
   testAlignHuge();
   testSpare();
-  testCommitLimit();
   testResize();
   testRandom();
   testNoMemory();

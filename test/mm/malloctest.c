@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "mm/arena.h"
-#include "mm/mmalloc.h"
+#include "mm/mallocpool.h"
 #include "mm/poolsgf.h"
 #include "tap.h"
 
@@ -19,6 +19,17 @@ static pthread_t start(void *(*function)(void *), void *closure)
   if (pthread_create(&thread, NULL, function, closure) != 0)
     abort();
   return thread;
+}
+
+/* total -- bytes of a pool's segments */
+static Size total(Pool pool)
+{
+  Size size;
+
+  LockClaim(&pool->arena->lock);
+  size = pool->segSize;
+  LockRelease(&pool->arena->lock);
+  return size;
 }
 
 static Bool allBytes(const void *p, int byte, Size size)
@@ -43,8 +54,8 @@ static void testSimple(void)
   TapOk(MMFree(p), "and can be freed");
   for (size = 1; size < 3000000; size += 1 + size / 3) {
     p = MMAllocZero(size);
-    good = good && p != NULL && allBytes(p, 0, size) && MMUsableSize(p) >= size;
-    memset(p, 1, MMUsableSize(p));
+    good = good && p != NULL && allBytes(p, 0, size) && SGFUsableSize(p) >= size;
+    memset(p, 1, SGFUsableSize(p));
     q = MMResize(p, size * 2);
     good = good && allBytes(q, 1, size);
     memset(q, 2, size * 2);
@@ -53,10 +64,10 @@ static void testSimple(void)
   }
   TapOk(good, "objects of all sizes are zero if asked, and are resized with their contents");
   p = MMAllocAligned(1000, 1 << 20);
-  TapOk((Word)p % (1 << 20) == 0 && MMUsableSize(p) >= 1000 && MMFree(p), "an object is aligned to a mebibyte");
+  TapOk((Word)p % (1 << 20) == 0 && SGFUsableSize(p) >= 1000 && MMFree(p), "an object is aligned to a mebibyte");
   TapOk(MMAlloc(SIZE_MAX) == NULL && MMAllocZero(SIZE_MAX / 2) == NULL, "impossible sizes are refused");
   p = MMAlloc(100);
-  TapOk(MMResize(p, SIZE_MAX) == NULL && MMUsableSize(p) >= 100 && MMFree(p), "as are such resizes");
+  TapOk(MMResize(p, SIZE_MAX) == NULL && SGFUsableSize(p) >= 100 && MMFree(p), "as are such resizes");
   TapIs(errno, EDOM, "errno is kept all the time");
 }
 
@@ -75,7 +86,7 @@ static void testHugeResize(void)
   }
   TapOk(good, "an object grows to 200 MiB, a little at a time");
   p = MMResize(p, 1 << 16);
-  TapOk(p != NULL && MMUsableSize(p) < 1 << 17 && MMFree(p), "and shrinks to a few grains");
+  TapOk(p != NULL && SGFUsableSize(p) < 1 << 17 && MMFree(p), "and shrinks to a few grains");
   TapOk(ArenaCheck(PoolArena(MMPool())) && PoolCheck(MMPool()), "all is well");
 }
 
@@ -99,12 +110,12 @@ static void *exchange(void *closure)
     *((unsigned char *)p + size - 1) ^= 0; /* the last byte can be touched */
     old = __atomic_exchange_n(&slot[TapRandom(&state) % SLOTS], p, __ATOMIC_ACQ_REL);
     if (old != NULL) {
-      good = MMUsableSize(old) >= old[0] && old[0] < 100600;
+      good = SGFUsableSize(old) >= old[0] && old[0] < 100600;
       old[0] = SIZE_MAX;
       (void)MMFree(old);
     }
   }
-  MMThreadExit();
+  SGFThreadExit();
   return good ? closure : NULL;
 }
 
@@ -147,13 +158,13 @@ static void *consume(void *closure)
     (void)MMFree(queue[tail % QUEUE]);
     __atomic_store_n(&queueTail, tail + 1, __ATOMIC_RELEASE);
   }
-  MMThreadExit();
+  SGFThreadExit();
   return closure;
 }
 
 static void testProducer(void)
 {
-  Size before = PoolTotalSize(MMPool()), most = before, head;
+  Size before = total(MMPool()), most = before, head;
   pthread_t thread = start(consume, NULL);
 
   for (head = 0; head < ITEMS; ++head) {
@@ -162,8 +173,8 @@ static void testProducer(void)
     queue[head % QUEUE] = MMAlloc(500);
     if (queue[head % QUEUE] == NULL)
       abort();
-    if (head % 4096 == 0 && PoolTotalSize(MMPool()) > most)
-      most = PoolTotalSize(MMPool());
+    if (head % 4096 == 0 && total(MMPool()) > most)
+      most = total(MMPool());
     __atomic_store_n(&queueHead, head + 1, __ATOMIC_RELEASE);
   }
   (void)pthread_join(thread, NULL);
@@ -184,7 +195,7 @@ static void *comeAndGo(void *closure)
     (void)MMFree(p[i]);
   for (i = 3; i < 600; i += 2)
     (void)MMFree(p[i]);
-  MMThreadExit();
+  SGFThreadExit();
   p[0] = MMAlloc(1000); /* a destructor of thread-specific data may still allocate and free */
   (void)MMFree(p[1]);
   (void)MMFree(p[0]);
@@ -203,10 +214,10 @@ static void testComeAndGo(void)
     for (k = 0; k < 4; ++k)
       (void)pthread_join(thread[k], NULL);
     if (i == 4)
-      size = PoolTotalSize(MMPool());
+      size = total(MMPool());
   }
-  TapOk(PoolTotalSize(MMPool()) <= size + ((Size)6 << 20), "200 threads that come and go leave little (%zu, %zu KiB)",
-        size >> 10, PoolTotalSize(MMPool()) >> 10);
+  TapOk(total(MMPool()) <= size + ((Size)6 << 20), "200 threads that come and go leave little (%zu, %zu KiB)",
+        size >> 10, total(MMPool()) >> 10);
   TapOk(PoolCheck(MMPool()), "and their caches are sound");
 }
 
@@ -220,7 +231,7 @@ static void *leaveHalf(void *closure)
     p[i] = MMAlloc(256);
   for (i = 0; i < 20000; i += 2)
     (void)MMFree(p[i]);
-  MMThreadExit();
+  SGFThreadExit();
   return NULL;
 }
 
@@ -232,10 +243,10 @@ static void testInherit(void)
   unsigned i;
 
   (void)pthread_join(thread, NULL);
-  size = PoolTotalSize(MMPool());
+  size = total(MMPool());
   for (i = 0; i < 20000; i += 2)
     p[i] = MMAlloc(256);
-  TapOk(PoolTotalSize(MMPool()) <= size + ((Size)1 << 19), "slabs that a thread left are used by another");
+  TapOk(total(MMPool()) <= size + ((Size)1 << 19), "slabs that a thread left are used by another");
   for (i = 0; i < 20000; ++i)
     (void)MMFree(p[i]);
   TapOk(PoolCheck(MMPool()), "and all is well when their objects are freed");
@@ -317,11 +328,11 @@ static void testNothingWaits(void)
   if (ArenaCreate(&arena, 1) != ResOK || PoolCreate(&pool, arena, "SGF", NULL, 0) != ResOK)
     abort();
   together(fillSlots, PoolSGF(pool), 1);
-  full = PoolTotalSize(pool);
+  full = total(pool);
   together(freeSlots, NULL, 1);
-  TapOk(PoolTotalSize(pool) <= full / 4,
+  TapOk(total(pool) <= full / 4,
         "what comes back to a thread that is gone does not wait for ever (%zu of %zu KiB)",
-        PoolTotalSize(pool) >> 10, full >> 10);
+        total(pool) >> 10, full >> 10);
   PoolDestroy(pool);
   ArenaDestroy(arena);
 }
@@ -341,7 +352,7 @@ static void testNothingLost(void)
   for (i = 0; i < 2; ++i)
     together(collect, PoolSGF(pool), 2 * GENERATION);
   (void)pthread_barrier_destroy(&barrier);
-  TapIs(PoolTotalSize(pool), 0, "when all is freed, no slab is kept by threads that are gone");
+  TapIs(total(pool), 0, "when all is freed, no slab is kept by threads that are gone");
   TapOk(PoolCheck(pool), "and all is well");
   PoolDestroy(pool);
   ArenaDestroy(arena);
@@ -403,7 +414,7 @@ static void *busy(void *closure)
     for (i = 0; i < 64; ++i)
       (void)MMFree(p[i]);
   }
-  MMThreadExit();
+  SGFThreadExit();
   return closure;
 }
 
@@ -413,7 +424,7 @@ static void *allocSome(void *closure)
 
   for (i = 0; i < 2000; ++i)
     (void)MMFree(MMAlloc(i * 100));
-  MMThreadExit();
+  SGFThreadExit();
   return closure;
 }
 
@@ -468,11 +479,11 @@ static void testFork(void)
     if (pid == 0) {
       alarm(20);
       handler();
-      MMForkChild();
+      MMForkDone();
       _exit(child(inherited));
     }
     handler();
-    MMForkParent();
+    MMForkDone();
     alarm(0);
     (void)waitpid(pid, &status, 0);
     failed += status != 0;

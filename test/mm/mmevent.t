@@ -28,15 +28,19 @@ my %change = (
   ArenaCommit  => [committed => 1], ArenaDecommit => [committed => -1], ArenaReserve => [reserved => 1],
   ArenaRelease => [reserved => -1], SegAlloc      => [segments => 1],   SegFree      => [segments => -1],
 );
+# Events of one moment, of different kinds, are in no order: books are looked at when time has gone on.
+my ($moment, $last) = ('', '');
 while (my $line = <$cnv>) {
-  my ($name, $rest) = $line =~ /^\S+ \S+ ((\w+) .*\n)/ ? ($2, $1) : next;
+  my ($time, $name, $rest) = $line =~ /^(\S+) \S+ ((\w+) .*\n)/ ? ($1, $3, $2) : next;
+  push @wrong, $last if $time ne $moment && ($sum{segments} > $sum{committed} || $sum{committed} > $sum{reserved});
+  ($moment, $last) = ($time, $rest);
   if ($name =~ /^Pool(?:Alloc|Free|Resize)/) {
     push @object, $rest;
   } elsif ($change{$name}) {
     my ($what, $sign) = @{ $change{$name} };
     $sum{$what} += $sign * ($rest =~ /size=(\d+)/)[0];
     $most{$what} = $sum{$what} if $sum{$what} > $most{$what};
-    push @wrong, $rest if $sum{$what} < 0 || $sum{segments} > $sum{committed} || $sum{committed} > $sum{reserved};
+    push @wrong, $rest if $sum{$what} < 0;
   } elsif ($rest =~ /^PoolCreate pool=(\S+) .*class="(\w+)"/) {
     $class{$1} = $2;
   } elsif ($rest =~ /^PoolParam pool=(\S+) value=(\d+) name="(\w+)"/) {

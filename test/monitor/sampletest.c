@@ -18,8 +18,8 @@
 
 #define MS 1000000ull
 
-/* From one round to the next on the clock that these tests give: more than SampleSHARE times what a round takes, however
- * busy the machine is. */
+/* From one round to the next on the clock that these tests give: more than SampleSHARE times what a round takes,
+ * however busy the machine is. */
 #define STEP (1000000 * MS)
 
 static SelfEvents self;

@@ -108,7 +108,7 @@ static void testRoundTrip(Bool raw)
   unsigned i;
 
   outUsed = outMessages = 0;
-  TapIs(SelfEventsCreate(&self, take, NULL, 0, raw), ResOK, "a teller comes to be");
+  TapIs(SelfEventsCreate(&self, take, NULL, 0, raw, NULL), ResOK, "a teller comes to be");
   TapIs(SelfEventsFlush(self), ResOK, "and has nothing to write,");
   TapIs(outMessages, 0, "not even a header");
   TapIs(SelfEventsPoll(self, EventClockMonotonic()), UINT64_MAX, "nor anything to wait for");
@@ -134,7 +134,7 @@ static void testDelay(void)
   uint64_t now, due;
 
   outUsed = outMessages = 0;
-  (void)SelfEventsCreate(&self, take, NULL, 0, FALSE);
+  (void)SelfEventsCreate(&self, take, NULL, 0, FALSE, NULL);
   EVENT_UUS(ProcessSeen, 1, 0, "init");
   now = EventClockMonotonic();
   due = SelfEventsPoll(self, now);
@@ -142,8 +142,6 @@ static void testDelay(void)
   TapIs(outMessages, 0, "and is not written before");
   TapIs(SelfEventsPoll(self, now + SelfEventsDELAY * 1000000ull), UINT64_MAX, "then it is,");
   TapIs(outMessages, 2, "behind a header");
-  TapIs(SelfEventsEvents(self), 1, "and counts as told");
-  TapIs(SelfEventsBytes(self), outUsed, "so do its bytes");
   SelfEventsDestroy(self);
 }
 
@@ -153,7 +151,7 @@ static void testLoss(void)
   Seen seen;
 
   outUsed = outMessages = 0;
-  (void)SelfEventsCreate(&self, take, NULL, 0, FALSE);
+  (void)SelfEventsCreate(&self, take, NULL, 0, FALSE, NULL);
   EVENT_UUS(ProcessSeen, 1, 0, "init");
   TapIs(SelfEventsFlush(self), ResOK, "a block is written");
   outFull = TRUE;
@@ -179,7 +177,7 @@ static void testString(void)
   outUsed = outMessages = 0;
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
-  (void)SelfEventsCreate(&self, take, NULL, 0, TRUE);
+  (void)SelfEventsCreate(&self, take, NULL, 0, TRUE, NULL);
   EVENT_US(ProcessExec, 1, text);
   SelfEventsDestroy(self);
   seen = see();

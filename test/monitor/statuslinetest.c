@@ -170,7 +170,8 @@ static void testLine(void)
   TapIs(StatusLinePoll(watch, 500 * MS, &counts, 17), StatusLinePERIOD * MS, "later it comes");
   (void)take();
   TapOk(begins(0, "Name: ") && column == 6 && row == 0, "the program's output is untouched, and the cursor behind it");
-  TapOk(begins(1, "eventrec: 2.0 k events/s, 1.0 k events, 10 bytes, 0 discarded, resident 17 bytes"), "the line is below");
+  TapOk(begins(1, "eventrec: 2.0 k events/s, 1.0 k events, 10 bytes, 0 discarded, resident 17 bytes"),
+        "the line is below");
   print("me\r\n");
   (void)StatusLinePoll(watch, 750 * MS, &counts, 17);
   (void)take();

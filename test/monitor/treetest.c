@@ -73,6 +73,10 @@ static void testInitial(void)
   process(8, 7, "later", 3);
   TapLines(poll(), "", "strangers that come later are nobody's business");
   TapIs(TreeMembers(tree), 0, "nor do they belong to the family");
+  FakeFolder("007");
+  FakeNewest(9);
+  TapLines(poll(), "", "a number that is listed twice is one process");
+  TapOk(TreeCheck(tree), "and the tree is sound");
   end();
 }
 
@@ -130,6 +134,20 @@ static void testMark(void)
                    "ProcessStart pid=22 parent=20 name=child\n",
            "a daemon, whose parent has gone, is known by its environment, wherever in it the mark stands");
   end();
+  begin(0, TRUE);
+  process(7, 1, "before", 1);
+  FakeFile("7/environ", "%s", MARK);
+  process(20, 1, "prog", 1);
+  TreeAdd(tree, 20, TRUE);
+  FakeRemove("20");
+  TreeEnded(tree, 20, 0);
+  (void)See(self);
+  process(21, 1, "daemon", 1);
+  FakeFile("21/environ", "%s", MARK);
+  TapLines(poll(), "ProcessSeen pid=7 parent=1 name=before\nProcessStart pid=21 parent=1 name=daemon\n"
+                   "ProcessExec pid=21 program=/bin/daemon\n",
+           "also where the program has ended before anything was looked at, if it started later");
+  end();
 }
 
 static void testMeet(void)
@@ -140,17 +158,17 @@ static void testMeet(void)
   process(31, 30, "child", 2);
   TapLines(poll(), "", "a stranger");
   process(30, 1, "escaped", 2);
-  TreeMeet(tree, &(TreeMetStruct){.pid = 30, .parent = 1, .program = "/bin/escaped"});
+  TreeMeet(tree, 30, &(RegionMeetStruct){.program = "/bin/escaped"});
   TapLines(See(self), "ProcessStart pid=30 parent=1 name=escaped\nProcessExec pid=30 program=/bin/escaped\n",
            "a process that offers itself is of the family at once,");
   TapLines(poll(), "ProcessStart pid=31 parent=30 name=child\n", "and so are its children, strangers so far");
   process(30, 1, "next", 3);
-  TreeMeet(tree, &(TreeMetStruct){.pid = 30, .parent = 1, .program = "/bin/next"});
+  TreeMeet(tree, 30, &(RegionMeetStruct){.program = "/bin/next"});
   TapLines(See(self), "ProcessExec pid=30 program=/bin/next\n", "who offers itself again has executed something");
-  TreeMeet(tree, &(TreeMetStruct){.pid = 44, .parent = 30, .program = "/usr/bin/true"});
-  TapLines(See(self), "ProcessStart pid=44 parent=30 name=true\nProcessExit pid=44 status=0 how=unknown\n",
+  TreeMeet(tree, 44, &(RegionMeetStruct){.program = "/usr/bin/true"});
+  TapLines(See(self), "ProcessStart pid=44 parent=0 name=true\nProcessExit pid=44 status=0 how=unknown\n",
            "one that is gone already was there all the same");
-  TreeMeet(tree, &(TreeMetStruct){.pid = 44, .parent = 30, .program = "/usr/bin/true"});
+  TreeMeet(tree, 44, &(RegionMeetStruct){.program = "/usr/bin/true"});
   TapLines(See(self), "", "once");
   FakeRemove("31");
   process(31, 1, "reused", 9);

@@ -116,8 +116,17 @@ static Bool filter(uint32_t answer, Bool keep)
   set = RawCall(SYS_getppid) == -1 && ForbidCall(SYS_getppid, arguments);
   TapOk(next == set && RawCall(SYS_getpid) > 0, "what is set forbids what it would");
   TapOk(ForbidBegin(1) == NULL, "one at a time");
-  (keep ? ForbidKeep : ForbidDrop)();
+  ForbidEnd(keep);
   return set;
+}
+
+static void checked(void)
+{
+  unsigned has = ForbidFilters;
+
+  TapOk(has > 0 && ForbidCheck(), "the copies of filters are sound");
+  PLANT(ForbidFilters, has + 1, ForbidCheck(), "ForbidFilters = has + 1"); /* one without instructions */
+  PLANT(ForbidFilters, 257, ForbidCheck(), "ForbidFilters = 257");
 }
 
 static void installed(void)
@@ -128,11 +137,12 @@ static void installed(void)
      filter(SECCOMP_RET_TRAP | 3, FALSE) && filter(SECCOMP_RET_TRACE, FALSE) && filter(SECCOMP_RET_USER_NOTIF, FALSE) &&
      filter(0x12340000, FALSE), "what kills or stops is");
   TapOk(ForbidBegin(32769) == NULL && ForbidBegin(0) == NULL, "there are limits");
-  ForbidUnknown();
+  ForbidUnknown(TRUE);
   TapOk(RawCall(SYS_getpid) == -1, "what is not known forbids everything");
-  ForbidKnown();
+  ForbidUnknown(FALSE);
   TapOk(RawCall(SYS_getpid) > 0, "until it is refused");
   TapOk(filter(SECCOMP_RET_TRAP, TRUE) && ForbidAny() && RawCall(SYS_getppid) == -1, "what the kernel has stays");
+  checked();
   TapOk(ForbidBegin(32768) == NULL && ForbidBegin(32764) != NULL, "and leaves the rest of the room");
 }
 

@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -98,8 +100,6 @@ sub again {
     return -e $log && (stat _)[1] == $inode;
 }
 
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
-sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); select undef, undef, undef, 0.01 } return 0 }
 sub regions { return map { ($_, s/\.log\z//r) } grep { (readlink // '') =~ /^\Q$dir\E/ } glob '/dev/shm/pawprint-*.log' }
 END { local $?; unlink regions() if $dir }
 

@@ -146,7 +146,7 @@ static void testKeep(void)
       done = 0;
       wrong += at != acknowledged;
     }
-    (void)ResendQueueCheck(&keep);
+    wrong += !ResendQueueCheck(&keep);
     for (left = 0, n = acknowledged; n < put; ++n)
       left += modelSize(n);
     wrong += ResendQueueSum(&keep, keepSize) != left;
@@ -160,9 +160,42 @@ static void testKeep(void)
   TapIs(ResendQueuePut(&keep, large, 1), ResLIMIT, "leaves no room for another");
 }
 
+/* keepSees -- is a ring in which one field has a wrong value not sound? */
+#define KEEP_SEES(field, value) \
+  do { \
+    ResendQueueStruct bad = keep; \
+    bad.field = (value); \
+    TapOk(!ResendQueueCheck(&bad), "%s = %s is seen", #field, #value); \
+  } while (0)
+
+static void testCheck(void)
+{
+  char ring[64];
+  ResendQueueStruct keep;
+  struct iovec pieces[2];
+
+  ResendQueueInit(&keep, ring, sizeof ring);
+  (void)ResendQueuePut(&keep, "first", 5);
+  (void)ResendQueuePut(&keep, "second", 6);
+  (void)ResendQueueNext(pieces, &keep);
+  ResendQueueGiven(&keep, 5);
+  ResendQueueGiven(&keep, 2);
+  TapOk(ResendQueueCheck(&keep), "a ring with a message handed over, and a half");
+  KEEP_SEES(base, NULL);
+  KEEP_SEES(tail.at, keep.next.at + 1);
+  KEEP_SEES(next.at, keep.head.at + 1);
+  KEEP_SEES(head.at, keep.tail.at + sizeof ring + 1);
+  KEEP_SEES(tail.number, keep.next.number + 1);
+  KEEP_SEES(next.number, keep.head.number + 1);
+  KEEP_SEES(given, keep.next.number - 1);
+  KEEP_SEES(acknowledged, keep.given + 1);
+  KEEP_SEES(next.number, keep.head.number); /* nothing is on its way, and some of it is handed over */
+}
+
 int main(void)
 {
   seed = TapSeed();
+  testCheck();
   testAddress();
   testHello();
   testKeep();

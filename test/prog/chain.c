@@ -1,7 +1,7 @@
 /* chain.c -- a program that becomes itself again: chain PARTS COUNT [raw|thread]
  *
- * Each part allocates COUNT times, and frees.  raw: by a system call of its own; thread: another thread allocates, and has ended
- * before.
+ * Each part allocates COUNT times, and frees.  raw: by a system call of its own; thread: another thread allocates, and
+ * has ended before.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

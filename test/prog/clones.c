@@ -1,9 +1,13 @@
 /* clones.c -- has 100 objects, makes CHILDREN by the system call itself, which free them; no thread but one
  *
- *     clones CHILDREN
+ *     clones CHILDREN [FIFO]
+ *
+ * With a fifo it does not wait for them, and each has not allocated or freed anything before it has read a byte from
+ * it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -11,6 +15,15 @@
 #include <unistd.h>
 
 enum { clonesOBJECTS = 100, clonesSIZE = 100 };
+
+static void clonesWait(const char *fifo)
+{
+  int fd = open(fifo, O_RDONLY);
+  char byte;
+
+  if (fd < 0 || read(fd, &byte, 1) != 1)
+    abort();
+}
 
 int main(int argc, char **argv)
 {
@@ -21,11 +34,14 @@ int main(int argc, char **argv)
     object[i] = malloc(clonesSIZE);
   for (; children > 0; --children) {
     if (syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L) == 0) {
+      if (argc > 2)
+        clonesWait(argv[2]);
       for (i = 0; i < clonesOBJECTS; ++i)
         free(object[i]);
       exit(0);
     }
-    (void)wait(NULL);
+    if (argc <= 2)
+      (void)wait(NULL);
   }
   for (i = 0; i < clonesOBJECTS; ++i)
     free(object[i]);

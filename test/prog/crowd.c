@@ -1,6 +1,7 @@
-/* crowd THREADS OBJECTS [kill|together|short] -- so many threads live at one time, and each allocates and frees so many objects of
- * 4711 bytes: one after the other, so that only one of them runs at any moment, but each keeps what it has for its events; or
- * all together, if so asked for; or each has ended before the next one begins (short).  In the end it is killed if that was
+/* crowd THREADS OBJECTS [kill|together|short] -- so many threads live at one time, and each allocates and frees so many
+ * objects of 4711 bytes: one after the other, so that only one of them runs at any moment, but each keeps what it has
+ * for its events; or all together, if so asked for; or each has ended before the next one begins (short).  In the end
+ * it is killed if that was
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "emit/public.h"
+#include "emit/event.h"
+#include "emit/pawprint.h"
 
 enum { threadsMAX = 64, deathEVENTS = 3000 };
 

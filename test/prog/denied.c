@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * denied N    Emits one UserWord, forbids itself the calls that get memory and that wait (they fail), and emits N - 1 more.
+ * denied N    Emits one UserWord, forbids itself the calls that get memory and that wait (they fail), and emits N - 1
+ *             more.
  * Status 77: it may not.
  */
 #include <errno.h>

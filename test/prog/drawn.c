@@ -60,7 +60,7 @@ static void own(void)
   unsigned i;
 
   memset(text, 'x', sizeof text - 1);
-  if (define(&begin, "TraceStart", "W", "trace", "") != 0 || define(&end, "TraceEnd", "W", "trace", "") != 0 ||
+  if (define(&begin, "SpanStart", "W", "trace", "") != 0 || define(&end, "SpanEnd", "W", "trace", "") != 0 ||
       define(&roundBegin, "RoundBegin", "0", "", "") != 0 || define(&roundEnd, "RoundEnd", "0", "", "") != 0 ||
       define(&sweepBegin, "SweepBegin", "W", "sweep", "") != 0 ||
       define(&sweepEnd, "SweepEnd", "W", "sweep", "") != 0 ||

@@ -4,9 +4,11 @@
  *
  * HOW    any of the letters u, c, m: it becomes nobody, it makes FOLDER its root folder, other file systems are in the
  *        place of /dev/shm and FOLDER
- * CHILD  none; exit, kill: after the drop it emits from a child, too, which ends so; self: it is killed itself at its end
+ * CHILD  none; exit, kill: after the drop it emits from a child, too, which ends so; self: it is killed itself at its
+ *        end
  *
- * For each line of standard input it does a step, and says how many events it has emitted by then, its children included:
+ * For each line of standard input it does a step, and says how many events it has emitted by then, its children
+ * included:
  * EVENTS events; the drop; EVENTS events; with a child EVENTS more by that.  Then it ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause

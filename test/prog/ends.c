@@ -2,8 +2,8 @@
  *
  *     ends
  *
- * Each child allocates endsCHILD bytes, and maps as many; between two of them the parent has endsPARENT bytes of each for a
- * moment.  One child becomes this program, which then has as much as it had before.
+ * Each child allocates endsCHILD bytes, and maps as many; between two of them the parent has endsPARENT bytes of each
+ * for a moment.  One child becomes this program, which then has as much as it had before.
  *
  * Tests: test/emit/fork.t
  *

@@ -2,8 +2,8 @@
  *
  *     final CALL
  *
- * Allocates, and ends.  From there on a system call kills it that the library makes then, at CALL: `header', before it writes
- * a header block, or `remove', before it removes a file.  5: calls cannot be forbidden here.
+ * Allocates, and ends.  From there on a system call kills it that the library makes then, at CALL: `header', before it
+ * writes a header block, or `remove', before it removes a file.  5: calls cannot be forbidden here.
  *
  * Tests: test/recover/remains.t
  *
@@ -36,7 +36,8 @@ int main(int argc, char **argv)
     free(p);
   }
   /* The library does not see it that way; it would keep to it. */
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
     return 5;
   return 0;
 }

@@ -2,10 +2,11 @@
  *
  *     forbid HOW WHAT [TIMES]
  *
- * HOW: `prctl' or `syscall', by which the filters are installed.  WHAT: `most', all but what an ordinary allocator needs and
- * a few more are killed for; `all', all but write and exit; `bad', a filter that is nowhere, which is refused; `threads', as
- * `most', and a thread allocates that begins afterwards; `fork', as `most', and a child allocates, which may not be asked
- * who it is; a number: of the one system call that is killed for.  Then TIMES allocations of 77 bytes, and their frees.
+ * HOW: `prctl' or `syscall', by which the filters are installed.  WHAT: `most', all but what an ordinary allocator
+ * needs and a few more are killed for; `all', all but write and exit; `bad', a filter that is nowhere, which is
+ * refused; `threads', as `most', and a thread allocates that begins afterwards; `fork', as `most', and a child
+ * allocates, which may not be asked who it is; a number: of the one system call that is killed for.  Then TIMES
+ * allocations of 77 bytes, and their frees.
  *
  * 5: the program has come to its end; 0: filters are not to be had here
  *
@@ -43,7 +44,8 @@ static int allow(const char *how, const int *calls, unsigned count)
 
   filter[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
   for (i = 0; i < count; ++i)
-    filter[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], (unsigned char)(count - i), 0);
+    filter[i + 1] =
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], (unsigned char)(count - i), 0);
   filter[count + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
   filter[count + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   return install(how, &program);

@@ -2,10 +2,11 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * halted TURNS [COMMAND...]    Each thread t emits UserWord (t + 1, 0), (t + 1, 1) ...  The child stops a thread somewhere,
- * waits until the others have filled many more blocks, and lets it go on; so TURNS times.  When the first one is stopped
- * for the second time, and all have begun, it runs the command with our process's number behind it.  At the end one line tells how many events each has emitted.
- * Status 1 and a line: the others did not go on; 77: nobody may stop threads here.
+ * halted TURNS [COMMAND...]    Each thread t emits UserWord (t + 1, 0), (t + 1, 1) ...  The child stops a thread
+ * somewhere, waits until the others have filled many more blocks, and lets it go on; so TURNS times.  When the first
+ * one is stopped for the second time, and all have begun, it runs the command with our process's number behind it.  At
+ * the end one line tells how many events each has emitted. Status 1 and a line: the others did not go on; 77: nobody
+ * may stop threads here.
  */
 #include <pthread.h>
 #include <signal.h>

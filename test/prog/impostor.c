@@ -3,9 +3,10 @@
  *   impostor VICTIM WHAT [USER [space]]
  *
  * The child becomes USER and waits for the name; it answers everybody who asks for a region: it may be removed by the
- * name VICTIM, and then, if WHAT is `unlink`, there is no collector; if it is `cut`, no memory.  It tells what it hears.
- * Whoever closes our input lets another child begin, which, with `space` in a user namespace that maps nobody, allocates and frees 4444 bytes 20000 times, becomes a program
- * that does the same, has a child that becomes a third one, and ends.
+ * name VICTIM, and then, if WHAT is `unlink`, there is no collector; if it is `cut`, no memory.  It tells what it
+ * hears. Whoever closes our input lets another child begin, which, with `space` in a user namespace that maps nobody,
+ * allocates and frees 4444 bytes 20000 times, becomes a program that does the same, has a child that becomes a third
+ * one, and ends.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -90,7 +91,8 @@ static RegionHeader region(int *fdReturn, RegionMeet meet)
 
 static void grant(int to, RegionMeet meet, int fd, const char *victim)
 {
-  RegionGrantStruct answer = {.magic = RegionMAGIC, .version = RegionMeetVERSION, .slots = meet->slots, .recording = recording()};
+  RegionGrantStruct answer = {
+      .magic = RegionMAGIC, .version = RegionMeetVERSION, .slots = meet->slots, .recording = recording()};
   int fds[2] = {fd, fd};
   union {
     char room[CMSG_SPACE(sizeof fds)];

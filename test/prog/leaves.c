@@ -7,7 +7,8 @@
  *     orphan      kills its parent, eventrec, and waits until it is gone
  *     fill=FILE   writes to that as much as there is room for
  *     fsize=BYTES limits the size of files, as a program may that ignores the signal
- *     fork        has four children, which do what comes next, up to `done`; it goes on behind that when they have ended
+ *     fork        has four children, which do what comes next, up to `done`; it goes on behind that when they have
+ *                 ended
  *     exec        becomes `leaves` with the words that come next
  *     failed      tries to become a folder, which is no program
  *     kill        dies

@@ -2,11 +2,11 @@
  *
  *     ownfiles MODE FOLDER ROUNDS
  *
- * MODE is `range' (close_range), `from' (closefrom), `each' (close of each number), `dup2' or `dup3' (its own file in the
- * place of each number), or `raw' (close_range past libc).  Two threads allocate meanwhile.  After each round it opens
- * its own files under all numbers that come, and writes to them, and leaves them open for a while, so that who takes one
- * for the log puts many blocks into it; at the end it looks what is in them.  Status 0: its own bytes and no others; what
- * is wrong is said.
+ * MODE is `range' (close_range), `from' (closefrom), `each' (close of each number), `dup2' or `dup3' (its own file in
+ * the place of each number), or `raw' (close_range past libc).  Two threads allocate meanwhile.  After each round it
+ * opens its own files under all numbers that come, and writes to them, and leaves them open for a while, so that who
+ * takes one for the log puts many blocks into it; at the end it looks what is in them.  Status 0: its own bytes and no
+ * others; what is wrong is said.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,5 @@
-/* ownmalloc.c -- a program with a malloc of its own, and without a reallocarray: libc's serves, by the program's realloc
+/* ownmalloc.c -- a program with a malloc of its own, and without a reallocarray: libc's serves, by the program's
+ * realloc
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *

@@ -1,5 +1,5 @@
-/* short PATH -- PROGRAM...     runs it; each write to a file of that name, by whichever of its processes, is cut to a half,
- *                              as the system may do, but for one that follows such a one and is as long: it is the same
+/* short PATH -- PROGRAM...     runs it; each write to a file of that name, by whichever of its processes, is cut to a
+ *                              half, as the system may do, but for one that follows such a one and is as long: it is the same
  *
  *
  * short PATH N PROGRAM...      one of N such writes is cut to some part, and its process killed within it; on standard

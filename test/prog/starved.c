@@ -2,11 +2,12 @@
  *
  *     starved GENERATIONS OBJECTS END [orphan] [lone] [room=BYTES] [program ARGUMENT...]
  *
- * It opens files until it can open no more, and forks; its child allocates so many OBJECTS of 7000 bytes and more by its
- * generation, and forks in turn.  A child ends as END says: `exit`, `_exit`, `kill`, by which nothing is sent any more.
- * With `orphan` each child emits when its parent has ended.  With `lone` it may have no thread beside its first, nor a child,
- * unless it is root's.  With `room` the program's address space is limited to what it has and so many bytes.  The last child
- * becomes the `program`, if one is given, having closed one file; a program that is linked needs it.
+ * It opens files until it can open no more, and forks; its child allocates so many OBJECTS of 7000 bytes and more by
+ * its generation, and forks in turn.  A child ends as END says: `exit`, `_exit`, `kill`, by which nothing is sent any
+ * more. With `orphan` each child emits when its parent has ended.  With `lone` it may have no thread beside its first,
+ * nor a child, unless it is root's.  With `room` the program's address space is limited to what it has and so many
+ * bytes.  The last child becomes the `program`, if one is given, having closed one file; a program that is linked needs
+ * it.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,7 +1,7 @@
 /* steps -- a program that becomes another one, killed at a given system call
  *
- *     steps CALL [orphan]   runs `steps`, without an argument, as a child, and kills it at its CALL'th system call behind its
- *                           first exec; `orphan`: kills its own parent, eventrec, before.  Behind what
+ *     steps CALL [orphan]   runs `steps`, without an argument, as a child, and kills it at its CALL'th system call
+ *                           behind its first exec; `orphan`: kills its own parent, eventrec, before.  Behind what
  *                           the child wrote it writes the child's number, and whether it was killed or had ended.
  *                           Status 77: nothing can be traced here
  *     steps                 allocates stepsCOUNT objects of stepsFIRST bytes, writes "1", and becomes
@@ -65,8 +65,8 @@ static int stepsKill(const char *program, long call)
     return 2;
   if (!WIFSTOPPED(status)) /* it stops at its exec */
     return WEXITSTATUS(status);
-  /* A call stops as it is entered and as it is left: the child dies at its entry, but for those behind an exec, which has a
-   * third stop. */
+  /* A call stops as it is entered and as it is left: the child dies at its entry, but for those behind an exec, which
+   * has a third stop. */
   for (i = 1; i < 2 * call && stepsNext(child); ++i)
     ;
   if (i == 2 * call && stepsNext(child)) {

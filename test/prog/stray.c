@@ -2,15 +2,16 @@
  *
  *     stray COUNTS WHICH HOW END
  *
- * Its parent, the recorder, is stopped.  strayTHREADS threads emit UserWord (thread, 0), (thread, 1) ...; then the header of
- * one block of each is written over, of thread t in its own way (strayBlock): the t'th word of it, or more, or events.
+ * Its parent, the recorder, is stopped.  strayTHREADS threads emit UserWord (thread, 0), (thread, 1) ...; then the
+ * header of one block of each is written over, of thread t in its own way (strayBlock): the t'th word of it, or more,
+ * or events.
  *
  * COUNTS  a file that gets a word for each thread: how many events it has emitted
- * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none; region: no block's, but what
- *         the region says of all of them
- * HOW     ones, zeros, flip: what becomes of the words; state: the state of the block's slot is written over instead, of each
- *         thread's with another one.  Of the region: full, many, how many blocks are full; generation, length, of its header block,
- *         and text, that itself
+ * WHICH   open, full: of a block that is being filled, or that waits for the recorder; none; region: no block's, but
+ *         what the region says of all of them
+ * HOW     ones, zeros, flip: what becomes of the words; state: the state of the block's slot is written over instead,
+ *         of each thread's with another one.  Of the region: full, many, how many blocks are full; generation, length,
+ *         of its header block, and text, that itself
  * END     killed: the program; both: the recorder, too; alone: the recorder, and the program goes on and ends;
  *         ends: the recorder goes on, and so does the program, and ends
  *
@@ -29,7 +30,13 @@
 
 #include "format/region.h"
 
-enum { strayWORDS = BlockHeaderSIZE / 4, strayTHREADS = strayWORDS + 9, strayFEW = 5, strayMANY = 200, strayALL = 3000 };
+enum {
+  strayWORDS = BlockHeaderSIZE / 4,
+  strayTHREADS = strayWORDS + 9,
+  strayFEW = 5,
+  strayMANY = 200,
+  strayALL = 3000
+};
 
 static void (*strayWord)(uintptr_t id, uintptr_t value);
 static uint64_t strayCount[strayTHREADS];
@@ -117,7 +124,8 @@ static void strayBlock(unsigned char *header, uintptr_t t, const char *how)
   }
 }
 
-/* strayState -- what the state of a slot becomes: free, open, full and nobody's, with no size, with that of the block, a larger
+/* strayState -- what the state of a slot becomes: free, open, full and nobody's, with no size, with that of the
+ * block, a larger
  * and none that there is */
 static uint8_t strayState(uintptr_t t)
 {

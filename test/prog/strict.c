@@ -1,7 +1,7 @@
 /* strict.c -- a program that forbids itself all system calls but read, write and exit, and then allocates
  *
- * strict [TIMES]: so many allocations of 77 bytes, and their frees, in seccomp's strict mode; 0 says that this mode is not
- * to be had here.  Memory for them is there beforehand.
+ * strict [TIMES]: so many allocations of 77 bytes, and their frees, in seccomp's strict mode; 0 says that this mode is
+ * not to be had here.  Memory for them is there beforehand.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -1,4 +1,5 @@
-/* uncounted.c -- a program that forbids itself the processor's counter, allocates 78 bytes fifty times, and has it again
+/* uncounted.c -- a program that forbids itself the processor's counter, allocates 78 bytes fifty times, and has it
+ * again
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

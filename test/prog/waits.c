@@ -2,8 +2,9 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * waits N OBJECTS FREES    Allocates OBJECTS objects; N times forks, and allocates one more, so that each child has other
- * objects.  Then each child frees FREES of those that it has from us.  Status 77: we may not keep them from running.
+ * waits N OBJECTS FREES    Allocates OBJECTS objects; N times forks, and allocates one more, so that each child has
+ * other objects.  Then each child frees FREES of those that it has from us.  Status 77: we may not keep them from
+ * running.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static void child(void **object, long frees)
 
 int main(int argc, char **argv)
 {
-  long n = argc > 1 ? atol(argv[1]) : 0, objects = argc > 2 ? atol(argv[2]) : 0, frees = argc > 3 ? atol(argv[3]) : 0, i;
+  long n = argc > 1 ? atol(argv[1]) : 0, objects = argc > 2 ? atol(argv[2]) : 0, frees = argc > 3 ? atol(argv[3]) : 0,
+       i;
   void **object = malloc((size_t)(objects + n) * sizeof *object);
 
   if (object == NULL || frees > objects || !alone())

@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(enter_shm slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -16,18 +18,12 @@ plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} /
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 
 # All that is in /dev/shm is this test's: it has one of its own.
-if (!$ENV{CLEAN_WITHIN}) {
-    my $mount = 'mount -t tmpfs -o size=64m none /dev/shm';
-    plan skip_all => 'no mount is permitted here' if system("unshare -rm sh -c '$mount' >/dev/null 2>&1") != 0;
-    local $ENV{CLEAN_WITHIN} = 1;
-    exec 'unshare', '-rm', 'sh', '-c', "$mount; exec \"\$@\"", 'sh', $^X, abs_path($0) or die;
-}
+enter_shm('64m');
 
 my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my $rec = "$B/bin/eventrec";
 chdir $dir or die;
 
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
 sub left { return glob '/dev/shm/*' }
 sub clean { return scalar `$rec --clean @_ 2>&1` }
 
@@ -39,15 +35,6 @@ sub numbers {
         return "$values[$i - 1], then $values[$i]" if $values[$i] != $values[$i - 1] + 1;
     }
     return @values ? "$values[0]-$values[-1]" : 'none';
-}
-
-sub until_ {
-    my ($what) = @_;
-    for (1 .. 1000) {
-        return 1 if $what->();
-        sleep 0.02;
-    }
-    return 0;
 }
 
 # start(command...) -- a program that obeys lines, by a shell command; tell() it one, and it has done it

@@ -10,7 +10,7 @@ use Fcntl qw(SEEK_SET);
 use File::Temp qw(tempdir);
 use IPC::Open2;
 use POSIX ();
-use Registry qw(run slurp spew);
+use EndToEnd qw(run slurp spew);
 use Test::More;
 use Time::HiRes qw(sleep);
 

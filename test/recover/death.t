@@ -6,6 +6,8 @@
 # SOAK=1 kills 200 programs instead of 25.
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(region_of);
 use File::Temp qw(tempdir);
 use POSIX ();
 use Test::More;
@@ -25,17 +27,7 @@ note "SEED=$seed";
 # What processes of this log left in memory: the file's first page names the log, or the link beside it; or it was made for one
 # of ours, which was killed before that.
 my %ours;
-sub regions {
-    my @found;
-
-    for my $file (glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/log.region-*")) {
-        open my $in, '<:raw', $file or next;
-        read $in, my $bytes, 4096;
-        push @found, $file
-            if $bytes =~ /\Q$dir\E/ || (readlink "$file.log" // '') =~ /^\Q$dir\E/ || ($file =~ /-(\d+)-\d+$/ && $ours{$1});
-    }
-    return @found;
-}
+sub regions { return grep { region_of($_, $dir, \%ours) } glob("/dev/shm/pawprint-[0-9a-f]*[0-9] $dir/log.region-*") }
 
 # leavings() -- those, and the links beside them.  A process that is killed before it has made its region leaves the link alone,
 # which eventrec --clean removes.

@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(can_mount regions_of slurp until_ with_shm);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -17,11 +19,8 @@ my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 
-sub slurp { open my $in, '<', $_[0] or return ''; local $/; return scalar <$in> // '' }
-sub until_ { my ($what) = @_; for (1 .. 3000) { return 1 if $what->(); sleep 0.005 } return 0 }
 sub lives { my ($pid) = @_; return slurp("/proc/$pid/stat") =~ /\) [^ZX] / }
-sub regions { return grep { (readlink "$_.log" // '') =~ /^\Q$dir\E/ } grep { !/\.log$/ } glob '/dev/shm/pawprint-*' }
-END { local $?; unlink map { ($_, "$_.log") } regions() if $dir }
+END { local $?; unlink map { ($_, "$_.log") } regions_of($dir) if $dir }
 
 # started(@command) -- in the background
 sub started {
@@ -48,7 +47,7 @@ sub started {
     system "$rec --clean $log >/dev/null 2>&1";
     my $said = `$cnv --check $log 2>&1`;
     is $said, '', 'what a process had before it became another program is in the log, and can be read';
-    is_deeply [regions()], [], 'and nothing is left';
+    is_deeply [regions_of($dir)], [], 'and nothing is left';
 }
 
 # The same where only the newest were to be kept: what was overwritten is not missing.  And where the recording had stopped for want
@@ -57,14 +56,15 @@ for my $case (['overwrite', '', qr/^\z/, 'nothing is missing'],
               ['stop', 'kill STOP => $rec;', qr/^eventcnv: \d+ events? w(?:as|ere) discarded .*\n\z/, 'the events that found no room are missing']) {
     my ($policy, $first, $says, $what) = @$case;
     my $log = "$dir/$policy.paw";
-    my $program = 'my $rec = getppid; ' . $first . ' my @some = map { "x" x (100 + $_) } 1 .. 5000; '
+    my $program = 'syswrite STDOUT, "$$\n"; my $rec = getppid; ' . $first . ' my @some = map { "x" x (100 + $_) } 1 .. 5000; '
         . 'kill KILL => $rec; 1 while getppid == $rec; exec $^X, "-e", 1';
     my $pid = started($rec, '-o', $log, '-k', 'Object', '-p', $policy, '-b', '4K', '-n', 8, '--', $^X, '-e', $program);
     waitpid $pid, 0;
-    until_(sub { `$cnv --check $log 2>&1` !~ /still running|about to write/ });
+    # While it is becoming the other program nothing tells that it runs.
+    until_(sub { slurp("$dir/out") =~ /^(\d+)\n/ && !lives($1) }) or diag 'it does not end';
     system "$rec --clean $log >/dev/null 2>&1";
     like scalar `$cnv --check $log 2>&1`, $says, "-p $policy, and the program becomes another one: $what";
-    is_deeply [regions()], [], 'and nothing is left';
+    is_deeply [regions_of($dir)], [], 'and nothing is left';
 }
 
 # A program that writes to a file alone becomes another one, and has emitted nothing.
@@ -73,13 +73,13 @@ for my $case (['overwrite', '', qr/^\z/, 'nothing is missing'],
     my $one = 'my @some = map { "x$_" } 1 .. 300; exec $^X, "-e", 1';
     system 'env', "LD_PRELOAD=$B/lib/libpawprint.so", "PAWPRINT_LOG=$log", 'PAWPRINT_KINDS=none', $^X, '-e', $one;
     is scalar `$cnv --check $log 2>&1`, '', 'of a program that has emitted nothing nothing is missing when it becomes another one';
-    is_deeply [regions()], [], 'and nothing is left';
+    is_deeply [regions_of($dir)], [], 'and nothing is left';
 }
 
 # Where /dev/shm has no room the region is beside the log.
 SKIP: {
-    my @small = ('unshare', $> == 0 ? '-m' : '-rm', 'sh', '-c', 'mount -t tmpfs -o size=16k none /dev/shm && exec "$@"', 'sh');
-    skip 'no file system can be mounted here', 3 if system(@small, 'true') != 0;
+    my @small = with_shm('16k');
+    skip 'no file system can be mounted here', 3 if !can_mount();
     my $log = "$dir/beside.paw";
     my $pid = started(@small, $rec, '-o', $log, '--', $^X, '-e', '$| = 1; my @some = map { "x$_" } 1 .. 3000; print "$$\n"; sleep 60');
     until_(sub { slurp("$dir/out") =~ /\n/ }) or diag slurp("$dir/err");
@@ -117,12 +117,12 @@ for my $call ('header', 'remove') {
     SKIP: {
         skip 'no system call can be forbidden here', 5 if $? >> 8 == 5;
         is $? & 127, POSIX::SIGSYS(), "$call: it is killed";
-        is scalar(regions()), 1, 'its region is left';
+        is scalar(regions_of($dir)), 1, 'its region is left';
         my $said = `$cnv --check $log 2>&1` =~ s/^[^\n]*: took \d+ events of process \d+ from shared memory: [^\n]*\n//r;
         is "$said$?", '0', 'and nothing is missing';
         system "$rec --clean $log >/dev/null 2>&1";
         is `$cnv --check $log 2>&1` . $?, '0', 'nor is behind --clean';
-        is_deeply [regions()], [], 'which leaves nothing';
+        is_deeply [regions_of($dir)], [], 'which leaves nothing';
     }
 }
 

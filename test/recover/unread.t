@@ -7,6 +7,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(enter_shm slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -20,28 +22,13 @@ plan skip_all => 'strace is not to be had here'
     if system('strace -o /dev/null -e trace=pread64 -e inject=pread64:error=EIO:when=1000 true >/dev/null 2>&1') != 0;
 
 # All that is in /dev/shm is this test's: it has one of its own.
-if (!$ENV{UNREAD_WITHIN}) {
-    my $mount = 'mount -t tmpfs -o size=64m none /dev/shm';
-    plan skip_all => 'no mount is permitted here' if system("unshare -rm sh -c '$mount' >/dev/null 2>&1") != 0;
-    local $ENV{UNREAD_WITHIN} = 1;
-    exec 'unshare', '-rm', 'sh', '-c', "$mount; exec \"\$@\"", 'sh', $^X, abs_path($0) or die;
-}
+enter_shm('64m');
 
 my $dir = tempdir('pawprint-XXXXXX', TMPDIR => 1, CLEANUP => 1);
 my ($rec, $cnv) = ("$B/bin/eventrec", "$B/bin/eventcnv");
 chdir $dir or die;
 
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar <$in> // '' }
 sub left { return glob '/dev/shm/*' }
-
-sub until_ {
-    my ($what) = @_;
-    for (1 .. 1000) {
-        return 1 if $what->();
-        sleep 0.02;
-    }
-    return 0;
-}
 
 # The numbers of the program's events in a log's text, in order: "0-99" if each is there once.
 sub numbers {

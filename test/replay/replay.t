@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Registry;
+use EndToEnd qw($Dir run spew);
 use JSON::PP qw(decode_json);
 use Test::More;
 
@@ -126,6 +126,19 @@ subtest 'a log that lacks something' => sub {
     like("@{$doc->{not_exact}}", qr/1 other process left out/, 'and the others are named');
     ($more, $doc) = table('--process', 4711, '-a', 'libc', "$Dir/family.paw");
     is($doc->{process}, 4711, '--process chooses');
+    ($more, my $other) = table('--process', 5000, '-a', 'libc', "$Dir/family.paw");
+    ($status, my $all) = table('--process', 'all', '-a', 'libc,none', "$Dir/family.paw");
+    is($status, 0, '--process all');
+    is_deeply([map { [@$_{qw(process operations peak_asked)}, scalar @{$_->{allocators}}] } @{$all->{processes}}],
+        [map { [@$_{qw(process operations peak_asked)}, 2] } sort { $a->{process} <=> $b->{process} } $doc, $other],
+        'replays each by itself, as if it had been chosen');
+    is(scalar(grep { grep { /left out/ } @{$_->{not_exact}} } @{$all->{processes}}), 0, 'and leaves out none');
+    ($status, $out, $err) = replay('--process', 'all', '-a', 'libc', "$Dir/family.paw");
+    is_deeply([$out =~ /^process (\d+) \(.*\)\nallocator /mg], [4711, 5000], 'a table for each, which names it');
+    like($err, qr/^replay: not exact: process \d+ \(.*\): /m, 'and so does what is not exact');
+    ($status, undef, $err) = replay('--process', 'all', '-a', 'libc', "$Dir/none.paw");
+    is($status, 1, 'of nothing all is nothing');
+    like($err, qr/nothing to replay/, 'which is said');
     ($status, $out, $err) = replay('--process', 17, $churn);
     is($status, 1, 'a process that is not there');
     like($err, qr/no process is called '17'/, 'is named');

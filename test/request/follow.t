@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp);
 use File::Copy qw(copy);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -15,7 +17,6 @@ my $cnv = "$B/bin/eventcnv";
 my $dir = tempdir(CLEANUP => 1);
 my $log = "$dir/log.paw";
 
-sub slurp { open my $in, '<:raw', $_[0] or return ''; local $/; return scalar(<$in>) // '' }
 sub append { my ($bytes) = @_; open my $out, '>>:raw', $log or die "$log: $!"; print $out $bytes; close $out or die; return }
 sub create { my ($bytes) = @_; unlink $log; append($bytes); return }
 

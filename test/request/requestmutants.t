@@ -14,7 +14,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Registry;
+use EndToEnd qw($Dir run slurp spew);
 use Test::More;
 
 use constant {SETS => 20000, SIGABRT => 6, TRIES => 20};
@@ -23,7 +23,7 @@ my $B = $ENV{B} || 'build/cool';
 my $cc = $ENV{CC} || 'gcc';
 my $given = $ENV{SEED} // time;
 my $seed = $given * 1000003 | 1;
-my @sources = map { "code/request/$_.c" } qw(service scheduler dispatch);
+my @sources = map { "code/request/$_.c" } qw(requestservice scheduler dispatch);
 my $now = '&service->current';
 my $variety = {hot => '-DVARIETY_HOT', rash => '-DVARIETY_RASH'}->{$ENV{VARIETY} // 'cool'};
 my @flags = ('-std=gnu11', '-O0', '-D_GNU_SOURCE', '-Icode', "-I$B/gen", '-Itest/lib', defined $variety ? $variety : (),
@@ -32,16 +32,16 @@ my @libraries = ('-Wl,--start-group', (map { "$B/lib/room-$_.a" } qw(request rec
 
 # What is wrong, the file, the place as it is, and as it is in the mutant.
 my @mutants = (
-    ['a start that is a unit late', 'service',
+    ['a start that is a unit late', 'requestservice',
      'PawPositionOfTime(&filed->start, service->log, request->from);' =>
      'PawPositionOfTime(&filed->start, service->log, request->from); filed->start.fine += filed->start.fine + 1 != 0;'],
-    ['a start that is a unit early', 'service',
+    ['a start that is a unit early', 'requestservice',
      'PawPositionOfTime(&filed->start, service->log, request->from);' =>
      'PawPositionOfTime(&filed->start, service->log, request->from); filed->start.fine -= filed->start.fine > 0;'],
-    ['an end that is a unit late', 'service',
+    ['an end that is a unit late', 'requestservice',
      'PawPositionOfTime(&filed->end, service->log, request->to);' =>
      'PawPositionOfTime(&filed->end, service->log, request->to); filed->end.fine += filed->end.fine + 1 != 0;'],
-    ['a start compared by its time only', 'service',
+    ['a start compared by its time only', 'requestservice',
      'LogPositionCompare(&filed->start, request->start) < 0' => 'filed->start.fine < request->start->fine'],
     ['bounds of a run compared by their times only', 'scheduler',
      'LogPositionCompare(bound, endReturn) < 0' => 'bound->fine < endReturn->fine'],
@@ -53,12 +53,12 @@ my @mutants = (
     ['no start is ahead for the end of a run', 'scheduler',
      "LogPositionCompare(&filed->start, $now) <= 0" => 'TRUE'],
     ['no start is ahead for a leap', 'scheduler', "LogPositionCompare(&next->start, $now) > 0" => 'FALSE'],
-    ['the end is inclusive', 'service',
+    ['the end is inclusive', 'requestservice',
      "LogPositionCompare(&filed->end, $now) <= 0" => "LogPositionCompare(&filed->end, $now) < 0"],
-    ['the end comes an event early', 'service',
+    ['the end comes an event early', 'requestservice',
      "LogPositionCompare(&filed->end, $now) <= 0" => 'filed->end.fine <= service->current.fine + 1'],
-    ['the count never ends it', 'service', 'filed->left == 0 ||' => 'FALSE ||'],
-    ['the count ends it one early', 'service', 'filed->left == 0 ||' => 'filed->left <= 1 ||'],
+    ['the count never ends it', 'requestservice', 'filed->left == 0 ||' => 'FALSE ||'],
+    ['the count ends it one early', 'requestservice', 'filed->left == 0 ||' => 'filed->left <= 1 ||'],
     ['the count of who takes all events does not end a run', 'dispatch',
      'return --filed->left == 0' => 'return --filed->left == UINT64_MAX'],
     ['the count of who refuses events does not end a run', 'dispatch', 'ends |= --filed->left == 0' => '--filed->left'],
@@ -66,9 +66,10 @@ my @mutants = (
      'LogPositionCompare(&filed->end, &opened) > 0' => 'filed->end.fine > opened.fine + 16'],
     ['a block is skipped that ends just at the start', 'dispatch',
      'filed->start.fine <= last' => 'filed->start.fine < last'],
-    ['kinds are not looked at before hooks of streams', 'service',
-     'ServiceKind(request->kinds, place->stream->kind)' => 'TRUE'],
-    ['kinds are not looked at for types', 'dispatch', 'ServiceKind(request->kinds, type->kind)' => 'TRUE'],
+    ['kinds are not looked at before hooks of streams', 'requestservice',
+     'ServiceKind(request->kinds, stream->kind)' => 'TRUE'],
+    ['kinds are not looked at for types', 'dispatch', 'LogRequestChooses(request, &process->public, type)' =>
+     '(request->choose == NULL || request->choose(request->data, &process->public, type))'],
     ['low priority goes first', 'scheduler',
      'return a->high' => 'return b->high'],
     ['who starts last goes first', 'scheduler',
@@ -80,8 +81,9 @@ my @mutants = (
     ['hooks not by priority', 'dispatch', 'entry->priority < service->entry[i - 1].priority' => 'FALSE'],
     ['a pass is held to reckon with all that are served', 'scheduler',
      '(pass->slots & service->filed[i]->bit) == 0' => 'FALSE'],
-    ['a pass goes on reckoning with whoever came later', 'service',
-     'service->pass.slots &= ~slot;' => ''],
+    ['a pass goes on reckoning with whoever came later', 'requestservice',
+     'service->pass.slots &= ~filed->bit;
+  for' => 'for'],
     ['a saved pass of another place is gone on with', 'scheduler',
      "LogPositionCompare(&service->current, &saved->reading->position) == 0" => 'TRUE'],
 );

@@ -265,7 +265,7 @@ static void testLeap(void)
   uint64_t come = 0, sum[2] = {0, 0};
   LogHooksStruct hooks = {.data = &come, .progress = leapProgress};
   LogRequestStruct request[2] = {LogRequestALL, LogRequestALL};
-  ServiceCountsStruct counts;
+  LogCostsStruct counts;
   MakeProcess process = MakeProcessNew(10, 1);
   MakeStruct make = {0};
   const char *paths[1] = {path};
@@ -287,8 +287,9 @@ static void testLeap(void)
     request[i].event = leapEvent;
     (void)PawServiceFile(service, &request[i]);
   }
+  memset(&theLog->costs, 0, sizeof theLog->costs);
   (void)PawServiceRun(service, NULL, NULL);
-  ServiceCount(&counts, service);
+  counts = theLog->costs;
   TapOk(sum[0] == 1000000 && sum[1] == 1000000 + some * far + some * (some - 1) / 2,
         "two requests far apart see theirs");
   TapOk(counts.seeks == 1 && counts.blocks == 1 + 1 + some, "in one pass, which loads a block once that both want");
@@ -363,7 +364,8 @@ static int setsOnly(uint64_t seed, Count sets)
   return fault[0] != '\0' ? 1 : done < sets ? 2 : 0;
 }
 
-/* requesttest [SEED SETS FILE] -- all tests; or, for test/request/requestmutants.t, only so many sets, with their logs in a file */
+/* requesttest [SEED SETS FILE] -- all tests; or, for test/request/requestmutants.t, only so many sets, with their logs
+ * in a file */
 int main(int argc, char **argv)
 {
   uint64_t seed;

@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# absent.t -- who of the family is not recorded is named, with the reason; and nobody else is
+# unrecorded.t -- who of the family is not recorded is named, with the reason; and nobody else is
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;

@@ -1,4 +1,4 @@
-/* statetest.c -- a log that begins late begins with what already is
+/* statedumptest.c -- a log that begins late begins with what already is
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -8,11 +8,11 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include "emit/modules.h"
 #include "emit/statedump.h"
-#include "emit/user.h"
 #include "emitting.h"
 #include "mm/arena.h"
-#include "mm/mmalloc.h"
+#include "mm/mallocpool.h"
 #include "mm/pool.h"
 
 #if defined(VARIETY_RASH) || defined(VARIETY_HOT)
@@ -276,7 +276,7 @@ static void *work(void *argument)
     else
       (void)sched_yield();
   if (worker->ends)
-    MMThreadExit();
+    SGFThreadExit();
   return NULL;
 }
 
@@ -354,7 +354,7 @@ static void testThreads(void)
 
 static void testAsked(void)
 {
-  RegionHeader region = ProcessGet()->shared.header;
+  RegionHeader region = EmitterGet()->shared.header;
   DecodeStruct d;
 
   EmitFresh();
@@ -404,16 +404,16 @@ static void modulesAgain(int unused)
 
   UNUSED(unused);
   if (n >= modulesFORKS) {
-    StateDumpModules();
+    ModulesTell(FALSE);
     return;
   }
   modulesChild[n] = fork();
   if (modulesChild[n] != 0)
     return;
   EmitFresh();
-  StateDumpModules();
+  ModulesTell(FALSE);
   EmitGet(&d);
-  ProcessEnd();
+  EmitterEnd();
   _exit(DecodeCount(&d, EventModuleLoadCODE) >= 2 ? 0 : 1);
 }
 
@@ -440,12 +440,12 @@ static void testModules(void)
     return;
   }
   EmitFresh();
-  StateDumpModules();
+  ModulesTell(FALSE);
   EmitGet(&known);
   (void)signal(SIGALRM, modulesAgain);
   (void)setitimer(ITIMER_REAL, &often, NULL);
   for (; modulesInterrupted < modulesTIMES; ++times)
-    StateDumpModules();
+    ModulesTell(FALSE);
   (void)setitimer(ITIMER_REAL, &never, NULL);
   (void)signal(SIGALRM, SIG_IGN);
   EmitGet(&d);

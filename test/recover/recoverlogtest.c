@@ -1,4 +1,5 @@
-/* recovertest.c -- what dead processes left in memory is put into their log, and into no other; then nothing is missing
+/* recoverlogtest.c -- what dead processes left in memory is put into their log, and into no other; then nothing is
+ * missing
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -6,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recover/recover.h"
+#include "recover/recoverlog.h"
 
 #include "orphanmake.h"
 
@@ -15,11 +16,11 @@ static MakeProcess process, collector;
 static LogSummaryStruct summary;
 static RecoveredStruct recovered;
 
-/* recoverLogNow -- LogRecover of the log as it is */
+/* recoverLogNow -- RecoverLog of the log as it is */
 static Res recoverLogNow(uint64_t recording, RecoverNow now)
 {
   int fd = open(path, O_WRONLY | O_APPEND);
-  Res res = LogRecover(fd, TRUE, path, recording, now, FALSE, &recovered);
+  Res res = RecoverLog(fd, TRUE, path, recording, now, FALSE, &recovered);
 
   (void)close(fd);
   return res;
@@ -151,7 +152,8 @@ static void testTwice(void)
   MakeHeader(&make, process);
   MakeWrite(&make, path);
   TapOk(!recoverLacks() && listSame(&got, &made) == -1, "a block cut short twice is read from memory: %s", got.gap);
-  TapOk(recoverLog(0) == ResOK && !recoverLacks() && listSame(&got, &made) == -1, "and recovered from there: %s", got.gap);
+  TapOk(recoverLog(0) == ResOK && !recoverLacks() && listSame(&got, &made) == -1, "and recovered from there: %s",
+        got.gap);
   recoverDone(&left);
 }
 
@@ -196,7 +198,8 @@ static uint64_t recoverGone(void)
   return gone;
 }
 
-/* testGone -- a process that was let go has ended at the same moment as its recording: the log says when that was seen */
+/* testGone -- a process that was let go has ended at the same moment as its recording: the log says when that
+ * was seen */
 static void testGone(void)
 {
   LeftStruct left;
@@ -246,7 +249,8 @@ static void testDeclined(void)
   recoverDone(&left);
 }
 
-/* testCounts -- all that a process has put into its region is how many events it has lost, because there was no room for more */
+/* testCounts -- all that a process has put into its region is how many events it has lost, because there was no room
+ * for more */
 static void testCounts(void)
 {
   LeftStruct left;
@@ -266,8 +270,8 @@ static void testCounts(void)
   recoverDone(&left);
 }
 
-/* testStranger -- a region whose identity was written over, of a process that the log has nothing of: what is lost with it is
- * counted by the recording's collector; where the log has none the region stays, and tells of it */
+/* testStranger -- a region whose identity was written over, of a process that the log has nothing of: what is lost with
+ * it is counted by the recording's collector; where the log has none the region stays, and tells of it */
 static void testStranger(void)
 {
   LeftStruct left;
@@ -289,7 +293,8 @@ static void testStranger(void)
     (void)recoverLacks();
     lost = summary.discarded;
     TapOk(lost > 0, "%llu events of a region with another identity are lost", (unsigned long long)lost);
-    TapOk(recoverLog(0) == ResOK && (stays = access(left.path, F_OK) == 0) == (i == 2), "which is %s", i == 2 ? "left" : "removed");
+    TapOk(recoverLog(0) == ResOK && (stays = access(left.path, F_OK) == 0) == (i == 2), "which is %s",
+          i == 2 ? "left" : "removed");
     (void)recoverLacks();
     TapIs(summary.discarded, lost, "and they stay lost: %s", got.note);
     recoverDone(&left);
@@ -322,7 +327,8 @@ static void testShort(void)
   recoverDone(&left);
 }
 
-/* testDropped -- of a stream all that the log had was dropped on purpose, and the rest is in memory: nothing is missing */
+/* testDropped -- of a stream all that the log had was dropped on purpose, and the rest is in memory: nothing
+ * is missing */
 static void testDropped(void)
 {
   static const char zeros[3 * 4096];
@@ -395,7 +401,8 @@ static void testDying(void)
 
   recoverMake(&left, 5, 0);
   its = left.header.state[left.slot - 1];
-  if (pipe(ends) != 0 || pwrite(left.fd, &state, 1, (off_t)offsetof(RegionHeaderStruct, state) + (off_t)left.slot - 1) != 1)
+  if (pipe(ends) != 0 ||
+      pwrite(left.fd, &state, 1, (off_t)offsetof(RegionHeaderStruct, state) + (off_t)left.slot - 1) != 1)
     makeFail(left.path);
   child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-/* absenttest.c -- who is announced and seen is counted once, whichever comes first and however long it takes
+/* unrecordedtest.c -- who is announced and seen is counted once, whichever comes first and however long it takes
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -86,7 +86,8 @@ static pid_t fork_(int *byteReturn)
   pid = fork();
   if (pid == 0) {
     (void)close(pipes[1]);
-    if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED && write(fd, "x", 1) == 1 && read(pipes[0], &c, 1) == 1)
+    if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED && write(fd, "x", 1) == 1 &&
+        read(pipes[0], &c, 1) == 1)
       (void)execlp("sleep", "sleep", "60", (char *)NULL);
     _exit(1);
   }
@@ -129,7 +130,8 @@ static void testSlow(unsigned lack, Bool certain, const char *what)
   begin();
   UnrecordedExec(absent, pid, "/bin/sleep", lack, certain, MS(1));
   UnrecordedPoll(absent, MS(1000), FALSE);
-  TapOk(write(byte, "x", 1) == 1 && program(path, sizeof path, pid), "%s becomes the program a second after its note", what);
+  TapOk(write(byte, "x", 1) == 1 && program(path, sizeof path, pid), "%s becomes the program a second after its note",
+        what);
   UnrecordedSeen(absent, pid, path, certain, MS(1100));
   UnrecordedPoll(absent, MS(2000), FALSE);
   UnrecordedSeen(absent, pid, path, certain, MS(2100));

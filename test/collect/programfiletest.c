@@ -1,4 +1,4 @@
-/* observabletest.c -- which files of programs are looked at, and for whom
+/* programfiletest.c -- which files of programs are looked at, and for whom
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/observable.h"
+#include "collect/programfile.h"
 #include "tap.h"
 
 enum { someUSER = 65533 };
@@ -57,10 +57,12 @@ int main(void)
   if (made && geteuid() == 0) {
     (void)chmod(folder, 0755);
     TapOk(seenStatic(path, 0), "root looks at a program that root has named");
-    TapOk(seenStatic(path, someUSER) && seenStatic(path, ProgramANYBODY), "and at one that another user has named, who may read it");
+    TapOk(seenStatic(path, someUSER) && seenStatic(path, ProgramANYBODY),
+          "and at one that another user has named, who may read it");
     (void)chmod(folder, 0700);
     TapOk(seenStatic(path, 0), "where only root may search the folder root's own is looked at");
-    TapOk(!seenStatic(path, someUSER) && !seenStatic(path, ProgramANYBODY), "and not another user's, though its mode lets everybody read it");
+    TapOk(!seenStatic(path, someUSER) && !seenStatic(path, ProgramANYBODY),
+          "and not another user's, though its mode lets everybody read it");
     (void)chmod(folder, 0755);
     (void)chmod(path, 0711);
     TapOk(!seenStatic(path, someUSER) && seenStatic(path, 0), "nor what another user may only run");

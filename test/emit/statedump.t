@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# state.t -- a program that is recorded from its middle on: the log begins with what already is
+# statedump.t -- a program that is recorded from its middle on: the log begins with what already is
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;

@@ -1,4 +1,4 @@
-/* orphantest.c -- what dead processes left in memory: all of it is delivered once, and nothing that is not theirs
+/* orphanreadertest.c -- what dead processes left in memory: all of it is delivered once, and nothing that is not theirs
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
@@ -8,6 +8,57 @@
 
 #include <sys/wait.h>
 #include <time.h>
+
+/* leftSummary -- the log and the region, read into `got` and summed up */
+static LogSummaryStruct leftSummary(void)
+{
+  LogRequestStruct request = LogRequestALL;
+  Log log = testOpen(&got);
+  LogSummaryStruct summary;
+
+  if (log == NULL || testRead(log, &got, &request) != ResOK)
+    makeFail(path);
+  LogSummarize(&summary, log);
+  LogClose(log);
+  return summary;
+}
+
+/* leftKilled -- a log with the header block of a process only, and its region; the collector was killed */
+static void leftKilled(Left left, Make make, MakeProcess process)
+{
+  make->size = made.count = 0;
+  leftBegin(left, process);
+  leftText(left);
+  MakeHeader(make, process);
+  MakeWrite(make, path);
+  left->header.hand.collector = 4711 | RegionCollectorDIED;
+}
+
+/* leftFull -- a full block of its first thread, with leftEach events */
+static void leftFull(Left left, MakeProcess process, uint64_t ticks)
+{
+  MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, ticks);
+  leftFill(&blocks[0], leftEach, TRUE);
+  leftPut(left, &blocks[0], RegionFULL);
+}
+
+/* collectorNew -- of the recording that all regions are of */
+static MakeProcess collectorNew(void)
+{
+  MakeProcess collector = MakeProcessNew(9, 2);
+
+  collector->header.recording = leftRECORDING;
+  strcpy(collector->header.role, HeaderRoleCOLLECTOR);
+  return collector;
+}
+
+/* leftOver -- nothing of it is needed any more */
+static void leftOver(Left left, Make make, MakeProcess process)
+{
+  leftEnd(left);
+  MakeProcessFree(process);
+  MakeFree(make);
+}
 
 /* leftHold -- somebody else holds the lock for a tenth of a second */
 static pid_t leftHold(Left left)
@@ -71,9 +122,7 @@ static void testKilled(Bool alive, Bool held)
         "which is told: %s", got.note);
   if (held)
     (void)waitpid(holder, NULL, 0);
-  leftEnd(&left);
-  MakeProcessFree(process);
-  MakeFree(&make);
+  leftOver(&left, &make, process);
 }
 
 /* testEmpty -- both killed before anything reached the log: a header block, full blocks and open ones of two streams,
@@ -134,9 +183,7 @@ static void testEmpty(void)
           "what a collector will take is left to it, whatever the program has written there: %s", got.note);
     leftAbandoned(&left);
   }
-  leftEnd(&left);
-  MakeProcessFree(process);
-  MakeFree(&make);
+  leftOver(&left, &make, process);
 }
 
 /* testBoth -- the log has some of the blocks that the region has; one as a snapshot, shorter */
@@ -169,9 +216,7 @@ static void testBoth(void)
   TapIs(listSame(&got, &made), -1, "each event comes once");
   TapIs(got.gaps, 0, "nothing is missing");
   TapOk(strstr(got.note, "took 105 events") != NULL, "and what the log did not have is counted: %s", got.note);
-  leftEnd(&left);
-  MakeProcessFree(process);
-  MakeFree(&make);
+  leftOver(&left, &make, process);
 }
 
 /* testUncounted -- blocks that were handed over uncounted: no loss is invented, and a gap is known by numbers */
@@ -221,23 +266,12 @@ static void testMiscounts(void)
 
   for (i = 0; i < ARRAY_LENGTH(forged); ++i)
     for (k = 0; k < 4; ++k) {
-      LogRequestStruct request = LogRequestALL;
-      Log log;
-      make.size = made.count = 0;
-      leftBegin(&left, process);
-      leftText(&left);
-      MakeHeader(&make, process);
-      MakeWrite(&make, path);
-      left.header.hand.collector = 4711 | RegionCollectorDIED;
+      leftKilled(&left, &make, process);
       *(k == 0 ? &left.header.lost : k == 1 ? &left.header.pool.away : &left.header.pool.reached) = k < 3 ? forged[i] : 0;
       leftWrite(&left);
       if (k == 3 && pwrite(left.fd, &forged[i], sizeof forged[i], RegionLEDGER) != sizeof forged[i])
         makeFail(left.path);
-      log = testOpen(&got);
-      if (log == NULL || testRead(log, &got, &request) != ResOK)
-        makeFail(path);
-      LogSummarize(&summary, log);
-      LogClose(log);
+      summary = leftSummary();
       /* More than half of all numbers away is fewer than none. */
       silent += !(k == 1 && i == 0) && (summary.lacks == 0 || strstr(got.note, "cannot be") == NULL);
       believed += summary.discarded > 1;
@@ -260,28 +294,15 @@ static void testStates(void)
   Index spoiled, i;
 
   for (spoiled = 0; spoiled < 2; ++spoiled) {
-    LogRequestStruct request = LogRequestALL;
-    Log log;
-    make.size = made.count = 0;
-    leftBegin(&left, process);
-    leftText(&left);
-    MakeHeader(&make, process);
-    MakeWrite(&make, path);
-    left.header.hand.collector = 4711 | RegionCollectorDIED;
-    MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 100);
-    leftFill(&blocks[0], leftEach, TRUE);
-    leftPut(&left, &blocks[0], RegionFULL);
+    leftKilled(&left, &make, process);
+    leftFull(&left, process, 100);
     for (i = 1; i < 9; ++i)
       left.header.state[i] = (uint8_t)((i % 2 != 0 ? RegionFULL : RegionOPEN) | (12 + i / 2));
     /* Of one of them the file has memory, as of a slot that was used. */
     if (pwrite(left.fd, spoiled ? "x" : "", 1, (off_t)(RegionSize(2) - 4096)) != 1)
       makeFail(left.path);
     leftWrite(&left);
-    log = testOpen(&got);
-    if (log == NULL || testRead(log, &got, &request) != ResOK)
-      makeFail(path);
-    LogSummarize(&summary, log);
-    LogClose(log);
+    summary = leftSummary();
     TapIs(listSame(&got, &made), -1, "the states of empty slots were written over: all events are there,");
     TapIs(summary.discarded, spoiled, spoiled ? "and where something stands one is lost" : "and nothing is lost");
     TapIs(summary.lacks, spoiled, "which the log says it lacks: %s", got.note);
@@ -303,21 +324,12 @@ static void testOverwritten(void)
 
   for (counted = 0; counted < 2; ++counted) {
     uint64_t forgot = counted ? 27 : 7;
-    LogRequestStruct request = LogRequestALL;
     BlockHeader header = &blocks[1].header;
-    Log log;
-    make.size = made.count = 0;
-    leftBegin(&left, process);
-    leftText(&left);
-    MakeHeader(&make, process);
-    MakeWrite(&make, path);
-    left.header.hand.collector = 4711 | RegionCollectorDIED;
+    leftKilled(&left, &make, process);
     left.header.policy = RegionPolicyOVERWRITE;
     left.header.frequent = 1 << EventKindObject;
     left.header.pool.overwritten = 2;
-    MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 300);
-    leftFill(&blocks[0], leftEach, TRUE);
-    leftPut(&left, &blocks[0], RegionFULL);
+    leftFull(&left, process, 300);
     MakeBlockBegin(&blocks[1], process, 12, EventKindObject, 0, 100);
     header->flags = BlockFlagSUMMED;
     header->whole = BlockMIN;
@@ -331,11 +343,7 @@ static void testOverwritten(void)
         pwrite(left.fd, &forgot, sizeof forgot, RegionFORGOT + sizeof forgot) != sizeof forgot)
       makeFail(left.path);
     leftWrite(&left);
-    log = testOpen(&got);
-    if (log == NULL || testRead(log, &got, &request) != ResOK)
-      makeFail(path);
-    LogSummarize(&summary, log);
-    LogClose(log);
+    summary = leftSummary();
     TapIs(listSame(&got, &made), -1, "killed while a block was overwritten, which was %s: the other is there", counted ? "counted" : "not counted yet");
     TapIs(summary.overwritten, 27, "it is told, once,");
     TapIs(summary.discarded, 0, "and not as lost");
@@ -356,19 +364,12 @@ static void testForged(void)
 
   for (i = 0; i < 3; ++i) {
     Log log;
-    make.size = made.count = 0;
-    leftBegin(&left, process);
-    leftText(&left);
-    MakeHeader(&make, process);
-    MakeWrite(&make, path);
-    left.header.hand.collector = 4711 | RegionCollectorDIED;
+    leftKilled(&left, &make, process);
     left.header.policy = i == 0 ? RegionPolicyDISCARD : RegionPolicyOVERWRITE;
     left.header.pool.overwritten = 2;
     left.header.pool.forgotten = i == 1 ? UINT32_MAX : 280;
     left.header.pool.forgottenTo = (uint64_t)1 << 60;
-    MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 300);
-    leftFill(&blocks[0], leftEach, TRUE);
-    leftPut(&left, &blocks[0], RegionFULL);
+    leftFull(&left, process, 300);
     leftWrite(&left);
     log = testOpen(&got);
     if (log == NULL)
@@ -382,6 +383,112 @@ static void testForged(void)
     leftEnd(&left);
   }
   MakeProcessFree(process);
+  MakeFree(&make);
+}
+
+/* ---- A recording that ends while its log is opened ---- */
+
+static struct { Left left; Make end; Bool done; } meanwhile;
+
+/* meanwhileEnds -- what is to come into the log comes, and the region goes, once, when a part of the log is scanned */
+static void meanwhileEnds(void *data, uint64_t done, uint64_t total)
+{
+  int fd;
+
+  UNUSED(data), UNUSED(done), UNUSED(total);
+  if (meanwhile.done)
+    return;
+  meanwhile.done = TRUE;
+  fd = open(path, O_WRONLY | O_APPEND);
+  if (fd < 0 || write(fd, meanwhile.end->bytes, meanwhile.end->size) != (ssize_t)meanwhile.end->size || close(fd) != 0)
+    makeFail(path);
+  leftEnd(meanwhile.left);
+}
+
+/* meanwhileOpen -- open the log, and close it; the notes are in `got` */
+static void meanwhileOpen(void)
+{
+  LogHooksStruct hooks = {.data = &got, .note = listNote, .scanning = meanwhileEnds,
+                           .version = {EventVersionMAJOR, EventVersionMEDIAN, EventVersionMINOR}};
+  const char *paths[1] = {path};
+  LogRequestStruct request = LogRequestALL;
+  char error[256];
+  Log log;
+
+  got.count = got.notes = 0;
+  got.note[0] = got.first[0] = '\0';
+  TapOk(LogOpen(&log, paths, 1, &hooks, error, sizeof error) == ResOK && testRead(log, &got, &request) == ResOK,
+        "a log is read");
+  LogClose(log);
+}
+
+/* testMeanwhile -- the process, and the collector if `both`, ends while the log is opened; or the region only goes */
+static void testMeanwhile(Bool ends, Bool both)
+{
+  MakeStruct make = {0}, end = {0};
+  MakeProcess process = MakeProcessNew(10, 1), collector = collectorNew();
+  LeftStruct left;
+  Index i;
+
+  MakeWrite(&make, path);
+  leftBegin(&left, process);
+  MakeHeader(&make, collector);
+  MakeHeader(&make, process);
+  leftText(&left);
+  leftWrite(&left);
+  MakeBlockBegin(&blocks[0], process, 11, EventKindObject, 0, 100);
+  for (i = 0; i < 300; ++i) {
+    leftFill(&blocks[0], 1, FALSE);
+    MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+    MakeBlockNext(&blocks[0], blocks[0].header.last + 1);
+  }
+  MakeWrite(&make, path);
+  process->header.ended = collector->header.ended = blocks[0].header.last;
+  MakeHeader(&end, process);
+  if (both)
+    MakeHeader(&end, collector);
+  end.size = ends ? end.size : 0;
+  meanwhile.left = &left;
+  meanwhile.end = &end;
+  meanwhile.done = FALSE;
+  meanwhileOpen();
+  TapOk(meanwhile.done, "whose process %s meanwhile", ends ? "ends" : "loses its memory");
+  if (ends) {
+    TapIs(got.notes, 1, "one line tells,");
+    TapOk(strstr(got.note, "it was written to while it was opened") != NULL, "not that its end is missing: %s", got.note);
+    meanwhileOpen();
+    TapIs(got.notes, both ? 0 : 1, both ? "and then it is whole: %s" : "and then the collector's is: %s", got.note);
+    TapOk(both || strstr(got.note, "the end of the recording is not in the log") != NULL, "as it should be");
+  } else {
+    TapOk(strstr(got.first, "which is gone") != NULL, "its end is missing: %s", got.first);
+  }
+  MakeProcessFree(process);
+  MakeProcessFree(collector);
+  MakeFree(&make);
+  MakeFree(&end);
+}
+
+/* testUnheard -- a process runs of which nothing is in the log yet, but of its collector: the recording goes on */
+static void testUnheard(void)
+{
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessNew(10, 1), collector = collectorNew();
+  LeftStruct left;
+
+  MakeWrite(&make, path);
+  leftBegin(&left, process);
+  MakeHeader(&make, collector);
+  MakeWrite(&make, path);
+  leftText(&left);
+  leftWrite(&left);
+  if (flock(left.fd, LOCK_EX) != 0)
+    makeFail(left.path);
+  TapOk(testReadAll(), "a log is read to which a process that runs has written nothing");
+  TapIs(got.notes, 1, "which is told, and nothing else");
+  TapOk(strstr(got.note, " is still running") != NULL, "as it is: %s", got.note);
+  leftEnd(&left);
+  MakeProcessFree(process);
+  MakeProcessFree(collector);
   MakeFree(&make);
 }
 
@@ -444,6 +551,10 @@ int main(void)
   testStates();
   testOverwritten();
   testForged();
+  testUnheard();
+  testMeanwhile(TRUE, TRUE);
+  testMeanwhile(TRUE, FALSE);
+  testMeanwhile(FALSE, FALSE);
   testHostile(&seed);
   (void)unlink(path);
   return TapDone();

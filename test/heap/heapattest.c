@@ -1,16 +1,18 @@
-/* managerstatetest.c -- the state at a position is the same, from a check point of the index file and from the beginning
+/* heapattest.c -- the state at a position is the same, from a check point of the index file and from the beginning
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Logs are random, and most of what they say cannot be: few addresses, few pools, events of all types at random, dense
  * enough in time that much is held back, resized and told at any moment.
  */
+#include <stddef.h>
 #include <unistd.h>
 
-#include "heap/heaplook.h"
+#include "base/crc.h"
+#include "heap/heapdata.h"
 #include "heap/heaplook.h"
 #include "heap/heapsave.h"
-#include "heap/managerstate.h"
+#include "heap/heapat.h"
 #include "logmake.h"
 #include "request/request.h"
 
@@ -159,7 +161,7 @@ static uint64_t interval;
 
 static Res keep(IndexFile file, Log log)
 {
-  return ManagerStateKeepEvery(file, log, interval);
+  return HeapAtKeepEvery(file, log, interval);
 }
 
 /* indexedLog -- the log with an index file that has check points */
@@ -203,7 +205,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
   return digest ^ digest >> 29;
 }
 
-static uint64_t digestPool(ManagerState state, HeapPool pool)
+static uint64_t digestPool(HeapAt state, HeapPool pool)
 {
   uint64_t digest = mix(mix(mix(pool->number, pool->addr), mix(pool->arena, pool->time)),
                         mix(mix(pool->segments, pool->reserved), pool->repeated));
@@ -218,14 +220,14 @@ static uint64_t digestPool(ManagerState state, HeapPool pool)
     fail("no memory");
   for (i = 0; i < count; ++i) {
     digest = mix(mix(mix(digest, object[i].addr), object[i].size), object[i].time);
-    digest = mix(mix(digest, object[i].thread), ManagerStateSite(state, &object[i]));
+    digest = mix(mix(digest, object[i].thread), HeapAtSite(state, &object[i]));
     digest = mix(digest, object[i].align | object[i].told << 8 | object[i].stale << 9);
   }
   free(object);
   return mix(digest, count);
 }
 
-static uint64_t digestState(ManagerState state, Log log)
+static uint64_t digestState(HeapAt state, Log log)
 {
   LogSummaryStruct summary;
   uint64_t digest = 0;
@@ -233,20 +235,18 @@ static uint64_t digestState(ManagerState state, Log log)
 
   LogSummarize(&summary, log);
   for (p = 0; p < summary.processes; ++p) {
-    Heap heap = ManagerStateHeap(state);
-    HeapTallyStruct tally;
-    const uint64_t *counts;
+    Heap heap = state->heap;
+    HeapSeenStruct seen;
     HeapPool *pools;
     HeapThread *threads;
     HeapObject arenas;
     Count count;
-    if (!HeapSeen(&count, &counts, heap, p))
+    if (!HeapLook(&seen, heap, p))
       continue;
     for (i = 0; i < LogProcessAt(log, p)->registry->count; ++i)
-      digest = mix(digest, counts[i]);
-    HeapLookTally(&tally, heap, p);
-    digest = mix(mix(mix(digest, tally.repairs), mix(tally.overlaps, tally.unmatched)),
-                 mix(mix(tally.early, tally.unfinished), tally.failed));
+      digest = mix(digest, seen.counts[i]);
+    digest = mix(mix(mix(digest, seen.tally.repairs), mix(seen.tally.overlaps, seen.tally.unmatched)),
+                 mix(mix(seen.tally.early, seen.tally.unfinished), seen.tally.failed));
     if (HeapLookPools(&pools, &count, heap, p) != ResOK)
       fail("no memory");
     for (i = 0; i < count; ++i)
@@ -263,32 +263,32 @@ static uint64_t digestState(ManagerState state, Log log)
       digest = mix(mix(digest, arenas[i].addr), mix(arenas[i].size, mix(arenas[i].time, arenas[i].client)));
     free(arenas);
   }
-  return mix(digest, HeapObjectTypes(ManagerStateHeap(state)));
+  return mix(digest, HeapObjectTypes(state->heap));
 }
 
 static const LogRequestStruct all = LogRequestALL;
 
 /* stateAt -- the state before a position of all that `only` chooses; *fromReturn is whether a check point was used */
-static ManagerState stateAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
+static HeapAt stateAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
 {
   static const LogPositionStruct first = LogPositionFIRST;
-  ManagerState state;
+  HeapAt state;
 
-  if (ManagerStateCreate(&state, log, only, position) != ResOK)
+  if (HeapAtCreate(&state, log, only, position, NULL) != ResOK)
     fail("no state");
   if (fromReturn != NULL)
-    *fromReturn = LogPositionCompare(ManagerStateRequest(state)->start, &first) > 0;
-  if (LogRead(log, ManagerStateRequest(state)) != ResOK || ManagerStateSettle(state) != ResOK)
+    *fromReturn = LogPositionCompare(state->request.start, &first) > 0;
+  if (LogRead(log, &state->request) != ResOK || HeapSettle(state->heap) != ResOK)
     fail("no state there");
   return state;
 }
 
 static uint64_t digestAt(Log log, const LogRequestStruct *only, const LogPositionStruct *position, Bool *fromReturn)
 {
-  ManagerState state = stateAt(log, only, position, fromReturn);
+  HeapAt state = stateAt(log, only, position, fromReturn);
   uint64_t digest = digestState(state, log);
 
-  ManagerStateDestroy(state);
+  HeapAtDestroy(state);
   return digest;
 }
 
@@ -426,7 +426,7 @@ static void testOther(void)
   TapOk(LogKnown(log) == NULL, "nor of a log whose times are shifted");
   LogClose(log);
   for (i = 0; i < head.checks; ++i) { /* from the last one on: one after the other is damaged */
-    IndexFileCheckStruct *check = &head.check[head.checks - 1 - i];
+    IndexFilePointStruct *check = &head.check[head.checks - 1 - i];
     uint64_t at = check->offset + below(check->size);
     if (pread(fd, &byte, 1, (off_t)at) != 1)
       fail("no check point");
@@ -465,16 +465,16 @@ static void walkGone(void *data, HeapPool pool, uint64_t addr)
 }
 
 /* lookAt -- all that anybody looks at, in the middle of the log and at its end */
-static void lookAt(ManagerState state, Log log)
+static void lookAt(HeapAt state, Log log)
 {
   Index i;
 
   for (i = 0; i < LogProcesses(log); ++i) {
-    if (HeapObjects(ManagerStateHeap(state), i, walkObject, NULL) != ResOK)
+    if (HeapObjects(state->heap, i, walkObject, NULL) != ResOK)
       fail("no memory");
-    HeapPending(ManagerStateHeap(state), i, walkPending, NULL);
-    if (HeapStating(ManagerStateHeap(state), i))
-      HeapGone(ManagerStateHeap(state), i, walkGone, NULL);
+    HeapPending(state->heap, i, walkPending, NULL);
+    if (HeapStating(state->heap, i))
+      HeapGone(state->heap, i, walkGone, NULL);
   }
   (void)digestState(state, log);
 }
@@ -488,14 +488,14 @@ static void testDamage(void)
   HeapBytesStruct bytes = {.size = 0}, damaged;
   Count refused = 0, taken = 0;
   Size size, i;
-  ManagerState state = stateAt(log, &all, &positions.position[positions.count / 2], NULL), other;
+  HeapAt state = stateAt(log, &all, &positions.position[positions.count / 2], NULL), other;
 
-  if (HeapSave(&bytes, ManagerStateHeap(state)) != ResOK)
+  if (HeapSave(&bytes, state->heap) != ResOK)
     fail("no bytes");
   size = bytes.size;
   for (i = 0; i < size; ++i) {
     damaged = (HeapBytesStruct){.bytes = bytes.bytes, .size = i};
-    refused += HeapRestore(ManagerStateHeap(state), &damaged, UINT32_MAX) == ResFORMAT;
+    refused += HeapRestore(state->heap, &damaged, UINT32_MAX) == ResFORMAT;
   }
   TapIs(refused, size, "no beginning of a saved heap can be restored");
   damaged = (HeapBytesStruct){.bytes = malloc(size), .size = size};
@@ -507,25 +507,147 @@ static void testDamage(void)
     damaged.next = 0;
     damaged.failed = FALSE;
     other = stateAt(log, &all, &positions.position[positions.count / 2], NULL);
-    if (HeapRestore(ManagerStateHeap(other), &damaged, ManagerStateSites(other)) == ResOK) {
-      LogRequestStruct request = *ManagerStateRequest(other);
+    if (HeapRestore(other->heap, &damaged, other->sites.count) == ResOK) {
+      LogRequestStruct request = other->request;
       lookAt(other, log);
       request.start = &positions.position[positions.count / 2];
       request.end = &last;
       (void)LogRead(log, &request);
-      (void)ManagerStateSettle(other);
+      (void)HeapSettle(other->heap);
       lookAt(other, log);
       ++taken;
     }
-    ManagerStateDestroy(other);
+    HeapAtDestroy(other);
   }
   TapOk(taken > 100, "bytes that say something else are gone on with (%zu) or refused", taken);
   free(damaged.bytes);
   bytes.next = 0;
-  TapIs(HeapRestore(ManagerStateHeap(state), &bytes, UINT32_MAX), ResOK, "what is not damaged can be restored afterwards");
+  TapIs(HeapRestore(state->heap, &bytes, UINT32_MAX), ResOK, "what is not damaged can be restored afterwards");
   free(bytes.bytes);
   free(positions.position);
-  ManagerStateDestroy(state);
+  HeapAtDestroy(state);
+  LogClose(log);
+}
+
+/* saveHalf -- the bytes of the heap in the middle of a log of 400 events or fewer for each thread */
+static HeapBytesStruct saveHalf(Log log)
+{
+  PositionsStruct positions = positionsOf(log, NULL);
+  HeapAt state = stateAt(log, &all, &positions.position[positions.count / 2], NULL);
+  HeapBytesStruct bytes = {.size = 0};
+
+  if (HeapSave(&bytes, state->heap) != ResOK)
+    fail("no bytes");
+  HeapAtDestroy(state);
+  free(positions.position);
+  return bytes;
+}
+
+/* The bytes that version HeapSaveVERSION has for one log that is always the same.  Where this fails because a heap
+ * remembers something else, or its fields are written in another order, HeapSaveVERSION goes up, and the new number
+ * comes here; where only the registry has grown, just the number does. */
+static void testVersionBytes(void)
+{
+  static const struct {
+    unsigned version;
+    uint32_t crc;
+  } known = {5, 0x721cd6d7};
+  uint64_t random = random64;
+  HeapBytesStruct bytes;
+  Log log;
+
+  random64 = 0x9e3779b97f4a7c15ull;
+  log = randomLog(400);
+  random64 = random;
+  bytes = saveHalf(log);
+  TapIs(HeapSaveVERSION, known.version, "the version of saved heaps is the one of which the bytes are known");
+  TapIs(Crc32c(0, bytes.bytes, bytes.size), known.crc, "and a heap is saved in these bytes");
+  free(bytes.bytes);
+  LogClose(log);
+}
+
+/* testVersion -- a reader takes neither bytes nor check points of another version */
+static void testVersion(void)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  Log plain = longLog(), log = indexedLog(5);
+  HeapBytesStruct bytes = saveHalf(plain);
+  HeapAt state = stateAt(plain, &all, &last, NULL);
+  IndexFileHeadStruct head = *IndexFileHeadOf(LogKnown(log));
+  uint64_t right = digestAt(plain, &all, &last, NULL);
+  unsigned before, behind;
+  Bool from;
+  int fd = open(indexPath, O_RDWR);
+
+  before = --bytes.bytes[0], behind = before + 2;
+  TapOk(before + 1 == HeapSaveVERSION && HeapRestore(state->heap, &bytes, UINT32_MAX) == ResFORMAT,
+        "a heap saved by the version before is not restored");
+  bytes.next = 0, bytes.failed = FALSE, bytes.bytes[0] = (unsigned char)behind;
+  TapOk(HeapRestore(state->heap, &bytes, UINT32_MAX) == ResFORMAT, "nor one saved by the next version");
+  TapOk(digestAt(log, &all, &last, &from) == right && from, "a check point of this version is used");
+  LogClose(log);
+  ++head.kept;
+  head.crc = Crc32c(0, &head, offsetof(IndexFileHeadStruct, crc));
+  if (pwrite(fd, &head, sizeof head, 0) != sizeof head)
+    fail("no index file");
+  (void)close(fd);
+  log = openLog();
+  TapOk(LogKnown(log) != NULL && digestAt(log, &all, &last, &from) == right && !from,
+        "one of another version is not: the log is read from its beginning");
+  free(bytes.bytes);
+  HeapAtDestroy(state);
+  LogClose(log);
+  LogClose(plain);
+}
+
+/* testChecks -- each thing that is always true of a heap, and of the times of headers, made untrue */
+static void testChecks(void)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  Log log = randomLog(900);
+  HeapAt state = stateAt(log, &all, &last, NULL);
+  Heap heap = state->heap;
+  HeaderTimesStruct times = {0};
+  HeapProcess process = HeapProcessOf(heap, 0);
+  HeapSeenStruct past = {0};
+  HeapPoolStruct dead = {0};
+  HeapThread *threads;
+  HeapPool *pools;
+  Count count;
+
+  TapOk(HeapCheck(heap), "the state at the end of a random log is as it should be");
+  PLANT(heap->in, heap->out + HeapQUEUE + 1, HeapCheck(heap), "more inputs than the queue has");
+  PLANT(heap->capacity, 0, HeapCheck(heap), "more processes than places");
+  PLANT(heap->kept, heap->count + 1, HeapCheck(heap), "a process that is kept, and is not there");
+  PLANT(heap->place[0].past, &past, HeapCheck(heap), "a process that lives and is past");
+  PLANT(process->heap, NULL, HeapCheck(heap), "a process of another heap");
+  PLANT(process->order.operation.process, 1000, HeapCheck(heap), "a process at another's place");
+  PLANT(process->child, heap->count + 1, HeapCheck(heap), "a child that is not there");
+  if (HeapTableInit(&dead.table) != ResOK || HeapPoolsByNumber(&pools, &count, process) != ResOK)
+    fail("no memory");
+  dead.next = process->dead;
+  PLANT(process->dead, &dead, HeapCheck(heap), "a pool that was destroyed, and has objects");
+  if (count > 0)
+    PLANT(pools[0]->addr, pools[0]->addr + 1, HeapCheck(heap), "a pool in another address's bucket");
+  if (HeapThreadsByNumber(&threads, &count, process) != ResOK)
+    fail("no memory");
+  if (count > 0) {
+    PLANT(threads[0]->id, threads[0]->id + 1, HeapCheck(heap), "a thread in another number's bucket");
+    PLANT(threads[0]->number, count, HeapCheck(heap), "a thread with a number that there is not");
+  }
+  PLANT(heap->times.next, heap->times.count + 1, HeapCheck(heap), "times that go on where there are none");
+  times = (HeaderTimesStruct){.looked = 2, .count = 3, .capacity = 4, .due = 10,
+                              .one = (HeaderTimeStruct[]){{.due = 10}, {.due = 20}, {.due = 30}}};
+  TapOk(HeaderTimesCheck(&times), "three times of two processes are as they should be");
+  PLANT(times.next, 4, HeaderTimesCheck(&times), "a next that there is not");
+  PLANT(times.capacity, 2, HeaderTimesCheck(&times), "more times than places");
+  PLANT(times.looked, 1, HeaderTimesCheck(&times), "more than two times of a process");
+  PLANT(times.due, 20, HeaderTimesCheck(&times), "a time that is not that of the next");
+  PLANT(times.one[1].due, 31, HeaderTimesCheck(&times), "times out of order");
+  free(pools);
+  free(threads);
+  HeapTableFinish(&dead.table);
+  HeapAtDestroy(state);
   LogClose(log);
 }
 
@@ -597,17 +719,17 @@ static void testLeave(void)
 
   for (i = 0; i < 20; ++i) {
     LogRequest request;
-    ManagerState state;
-    if (ManagerStateCreate(&state, log, &all, &last) != ResOK)
+    HeapAt state;
+    if (HeapAtCreate(&state, log, &all, &last, NULL) != ResOK)
       fail("no state");
-    request = ManagerStateRequest(state);
+    request = &state->request;
     leaving.real = request->event;
     leaving.left = 1 + below(300);
     request->event = leaveEvent;
-    if (LogRead(log, request) != ResOK || ManagerStateSettle(state) != ResOK)
+    if (LogRead(log, request) != ResOK || HeapSettle(state->heap) != ResOK)
       fail("no reading");
     wrong += digestState(state, log) != digestAt(log, &all, &leaving.position, NULL);
-    ManagerStateDestroy(state);
+    HeapAtDestroy(state);
   }
   TapIs(wrong, 0, "where a request is left in the middle, the state is that there");
   LogClose(log);
@@ -628,6 +750,9 @@ int main(void)
   testPart();
   testOther();
   testDamage();
+  testVersionBytes();
+  testVersion();
+  testChecks();
   testLeave();
   testMany();
   unlink(path);

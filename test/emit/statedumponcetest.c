@@ -1,4 +1,4 @@
-/* stateoncetest.c -- what already is is told once for each time that somebody asks, and counted anew each time
+/* statedumponcetest.c -- what already is is told once for each time that somebody asks, and counted anew each time
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

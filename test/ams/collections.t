@@ -1,0 +1,114 @@
+#!/usr/bin/env perl
+# What a collected pool tells, and what readers make of it, against what the program itself counts.
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use File::Temp qw(tempdir);
+use Test::More;
+
+my $B = $ENV{B} // 'build/cool';
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+
+my $dir = tempdir(CLEANUP => 1);
+my $log = "$dir/log.paw";
+
+# The lines of eventcnv: [name, {parameter => value}].
+sub events {
+    my ($file, @options) = @_;
+
+    open my $cnv, '-|', "$B/bin/eventcnv", @options, $file or die "eventcnv: $!\n";
+    my @events = map { /^\S+ \S+ (\w+) ?(.*)$/ ? [$1, {map { /^(\w+)="?([^"]*)/ } split ' ', $2}] : () } <$cnv>;
+    ok close $cnv, "eventcnv @options reads it";
+    return @events;
+}
+
+my $said = do {
+    local $ENV{PAWPRINT_LOG} = $log;
+    `$B/prog/collects`;
+};
+my ($collections, $reclaimed, $left, $bytes) = $said =~ /^(\d+) collections, (\d+) reclaimed, (\d+) left, (\d+) bytes$/
+    or BAIL_OUT("collects: $said");
+
+my %count;
+my @events = events($log);
+$count{$_->[0]}++ for @events;
+is $count{$_} // 0, $collections, "a $_ event for each collection" for qw(TraceStart TraceFlip TraceEnd);
+is $count{TraceStepBegin}, $count{TraceStepEnd}, 'steps begin and end';
+is $count{PoolReclaim}, $reclaimed, 'a PoolReclaim event for each object that was taken back';
+is $count{RootCreate}, 2, 'two roots are made';
+is $count{RootDestroy}, 1, 'and one is destroyed';
+is $count{MessagePost}, 1, 'an object was finalized';
+is $count{RefFix} // 0, 0, 'nothing is told of references unless that is asked for';
+my ($segs, $traces) = (0, 0);
+for my $event (@events) {
+    my ($name, $of) = @$event;
+    $segs += $of->{reclaimed} if $name eq 'SegReclaim';
+    $traces += $of->{reclaimed} if $name eq 'TraceEnd';
+    is $of->{marked} + $of->{reclaimed}, $of->{condemned}, "collection $of->{trace}: what is not marked is reclaimed"
+        if $name eq 'TraceEnd';
+}
+is $segs, $traces, 'segments and collections agree on what was taken back';
+
+my $live = `$B/bin/eventview live --at end --json $log`;
+is $?, 0, 'eventview live understands it';
+my ($total) = $live =~ /"objects":\s*(\d+)/;
+my ($size) = $live =~ /"bytes":\s*(\d+)/;
+is $total, $left, 'as many objects live in the end as the program says';
+is $size, $bytes, 'of as many bytes';
+like `$B/bin/eventview $log`, qr/^frees +$reclaimed$/m, 'the summary counts what was reclaimed as freed';
+
+my $json = `$B/bin/eventview collections --json $log`;
+is $?, 0, 'eventview collections';
+my ($head) = $json =~ /^(.*?)"lengths"/s;
+my %whole = $head =~ /"(\w+)": ([\d.]+)/g;
+is $whole{count}, $collections, 'as many collections as the program says';
+is $whole{incomplete}, 0, 'all of them complete';
+is $whole{reclaimed}, $traces, 'they took back what their events say';
+is $whole{pauses}, 2 * $collections, 'each stopped once, and was done in one step';
+cmp_ok $whole{paused}, '<', $whole{duration}, 'they take a part of the time';
+cmp_ok $whole{longest}, '<=', $whole{paused}, 'the longest pause is one of them';
+my $lengths = 0;
+$lengths += $_ for $json =~ /"below": [\d.]+, "pauses": (\d+)/g;
+is $lengths, $whole{pauses}, 'the histogram has all pauses';
+my @rows = $json =~ /"reclaimed": (\d+), "pauses": 2/g;
+is scalar(@rows), $collections, 'each collection has a row';
+my $sum = 0;
+$sum += $_ for @rows;
+is $sum, $whole{reclaimed}, 'and their bytes add up';
+like `$B/bin/eventview collections $log`, qr{^collections +$collections\n.*^longest .*^process +pool }ms, 'people get a table';
+like `$B/bin/eventview collections -E PoolAlloc $log`, qr/^collections +0$/m, 'nothing is there where nothing was chosen';
+
+my @lane = grep { /"tid":4194304,/ } split /\n/, `$B/bin/eventcnv -f chrome $log`;
+is scalar(grep { /"ph":"M".*"name":"collections"/ } @lane), 1, 'a picture has a lane for collections';
+is scalar(grep { /"ph":"B".*"name":"Trace"/ } @lane), $collections, 'with a slice for each';
+is scalar(grep { /"ph":"B".*"name":"TraceStep"/ } @lane), $collections, 'and for each step';
+is scalar(grep { /"ph":"B"/ } @lane), scalar(grep { /"ph":"E"/ } @lane), 'all of which end';
+is scalar(grep { /^5 \S+ \S+ T .* collections"/m } `$B/bin/eventcnv -f paje $log`), 1, 'in paje, too';
+
+my $replayed = `$B/bin/replay -n 1 --verify $log 2>&1`;
+is $?, 0, 'it is replayed';
+like $replayed, qr/^replay: not exact: .*AMS are MVFF here: objects are freed where they were reclaimed/m, 'in a manual pool, which is said';
+like $replayed, qr/^pawprint +${\($count{PoolAlloc} + $count{PoolReclaim})} /m, 'with as many operations as there were allocations and reclaimed objects';
+
+# A log that is opened while the program runs begins with what there is.
+my $late = "$dir/late.paw";
+($left, $bytes) = `$B/prog/collects 3000 $late` =~ / (\d+) left, (\d+) bytes$/;
+cmp_ok scalar(() = `$B/bin/eventcnv -E PoolLive $late` =~ /\n/g), '>', 100, 'a log that begins late has the objects that there are';
+$live = `$B/bin/eventview live --at end --json $late`;
+is +($live =~ /"objects":\s*(\d+)/)[0], $left, 'and of what is left in the end as many as the program says';
+is +($live =~ /"bytes":\s*(\d+)/)[0], $bytes, 'of as many bytes';
+
+my $refs = "$dir/refs.paw";
+system("$B/bin/eventrec -k +Ref -o $refs -- $B/prog/collects 500 >/dev/null 2>&1") == 0 or BAIL_OUT('eventrec fails');
+%count = ();
+my $marks = 0;
+my $flips = 0;
+for my $event (events($refs)) {
+    $count{$event->[0]}++;
+    $marks += $event->[1]{marks} if $event->[0] eq 'RefFix';
+}
+cmp_ok $count{RefFix}, '>', 1000, 'with -k +Ref each reference is told';
+cmp_ok $marks, '>', 100, 'and which of them mark an object';
+cmp_ok $marks, '<=', $count{RefFix}, 'no more than there are';
+done_testing;

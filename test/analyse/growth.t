@@ -1,0 +1,79 @@
+#!/usr/bin/perl
+# growth.t -- whose memory rises, and by how much, against another count of the same events
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use EndToEnd qw($Dir run);
+use JSON::PP qw(decode_json);
+use Test::More;
+
+my $B = $ENV{B} || 'build/cool';
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+
+sub view { run("$B/bin/eventview", @_) }
+
+sub json {
+    my ($status, $out, $err) = view('--json', @_);
+
+    is($status, 0, "@_") or diag $err;
+    return eval { decode_json($out) } // die "no JSON: $out$err";
+}
+
+my $log = "$Dir/grows.paw";
+my ($status, $out, $err) = run("$B/bin/eventrec", '-s', 1, '-o', $log, "$B/prog/grows", 200);
+is($status, 0, 'recorded') or diag $err;
+sub of { ($_[0]{module} // '') =~ m{/grows$} ? $_[0]{function} : '' }
+
+my $doc = json('growth', $log);
+is_deeply([map { of($_) } @{$doc->{growing}}], ['leak'], 'what rises is what leaks: not what was had at once, nor what comes and goes');
+my $leak = $doc->{growing}[0];
+cmp_ok($leak->{fit}, '>', 0.8, 'its fit');
+is((view('growth', $log))[1] =~ /^growing +1 caller: /m, 1, 'for people');
+like((view('growth', $log))[1], qr/^ +[\d.]+ KiB +[01]\.\d\d( +[\d.]+ KiB){4}  leak \(grows\)$/m, 'with its quarters');
+
+# The means of all slices, of all callers and of the one that leaks: bytes times seconds, event by event.
+my ($begin, $end) = @$doc{qw(from to)};
+my (%area, %object);
+my $live = sub {
+    my ($name, $from, $to, $bytes) = @_;
+    for my $i (0 .. 15) {
+        my ($a, $b) = map { $begin + ($end - $begin) * $_ / 16 } $i, $i + 1;
+        my ($low, $high) = ($from > $a ? $from : $a, $to < $b ? $to : $b);
+        $area{$name}[$i] += $bytes * ($high - $low) / ($b - $a) if $high > $low;
+    }
+};
+my $is = sub { my ($o, $time) = @_; $live->($_, $o->[0], $time, $o->[1]) for 'all', $o->[2] ? 'leak' : () };
+for (split /\n/, (run("$B/bin/eventcnv", '-k', 'Object', $log))[1]) {
+    my ($time, undef, $name, @rest) = split ' ';
+    my %p = map { /^(\w+)=(.*)/ ? ($1 => $2) : () } @rest;
+    if ($name =~ /^PoolAlloc/) {
+        $object{$p{addr}} = [$time, $p{size}, $p{size} == 1000];
+    } elsif ($name =~ /^PoolFree/ && (my $o = delete $object{$p{addr}})) {
+        $is->($o, $time);
+    } elsif ($name =~ /^PoolResizeEnd/ && (my $old = delete $object{$p{old}})) {
+        $is->($old, $time);
+        $object{$p{addr}} = [$time, $p{size}, 0];
+    }
+}
+$is->($_, $end) for values %object;
+for my $name ('all', 'leak') {
+    my $got = $name eq 'all' ? $doc->{all}{slices} : $leak->{slices};
+    is(scalar(grep { abs($got->[$_] - ($area{$name}[$_] // 0)) > 5 } 0 .. 15), 0, "$name: the mean of each slice")
+        or diag "@$got\n@{$area{$name}}";
+}
+my ($n, $sx, $sy, $sxx, $sxy) = (16, 0, 0, 0, 0);
+for my $i (0 .. 15) {
+    my ($x, $y) = (($i + 0.5) * ($end - $begin) / 16, $leak->{slices}[$i]);
+    $sx += $x; $sy += $y; $sxx += $x * $x; $sxy += $x * $y;
+}
+my $slope = ($n * $sxy - $sx * $sy) / ($n * $sxx - $sx * $sx);
+cmp_ok(abs($slope - $leak->{bytes_a_second}), '<', abs($slope) * 1e-4 + 1, 'the slope is that of the nearest line');
+my $half = json('growth', '--to', $begin + ($end - $begin) / 2, $log);
+cmp_ok(abs($half->{to} - $begin - ($end - $begin) / 2), '<', 1e-6, 'half of the run has its own quarters');
+is_deeply(json('growth,leaks', $log)->{growth}, $doc, 'with another view it is the same');
+
+done_testing;

@@ -1,0 +1,246 @@
+#!/usr/bin/perl
+# sites.t -- who asked for memory: of programs whose allocations are known, and against another count of the same events
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+no warnings 'portable';
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use EndToEnd qw($Dir run slurp spew);
+use JSON::PP qw(decode_json);
+use Test::More;
+
+my $B = $ENV{B} || 'build/cool';
+
+sub view { run("$B/bin/eventview", @_) }
+
+sub json {
+    my ($status, $out, $err) = view('--json', @_);
+
+    is($status, 0, "@_") or diag $err;
+    return eval { decode_json($out) } // die "no JSON: $out$err";
+}
+
+# The lines of a view by function, or module and offset; functions of the same name together.
+sub byPlace {
+    my ($doc) = @_;
+    my %line;
+
+    for my $l (@{$doc->{sites}}) {
+        my $key = $l->{function} // ($l->{module} // '') =~ s{.*/}{}r . '+' . ($l->{offset} // '');
+        $line{$key}{$_} += $l->{$_} for grep { /_/ } keys %$l;
+    }
+    return %line;
+}
+
+# The oracle: the same from eventcnv's CSV, event by event, with a copy of all sums at each new peak.  For one thread.
+sub oracle {
+    my ($log, @options) = @_;
+    my (%object, %sum, %last, $live, $most, @names);
+
+    $live = $most = 0;
+    my $place = sub {
+        my ($symbol) = @_;
+        return '+' if $symbol eq '';
+        return $symbol =~ /^(.*?) (?:in|at) / ? $1 : $symbol;
+    };
+    my $peaks = sub {
+        my ($p) = @_;
+        return if $live <= $most;
+        $most = $live;
+        $_->{peak} = $_->{live} for values %sum;
+    };
+    @names = ();
+    for (split /\n/, (run("$B/bin/eventcnv", '-f', 'csv', '--symbols', '-k', 'Object', @options, $log))[1]) {
+        my @f = split /,/, $_, -1;
+        @names = @f and next if !@names;
+        my %p;
+        @p{@names} = @f;
+        my $who = "$p{pid} ";
+        if ($p{name} =~ /^PoolAlloc/ && hex $p{addr}) {
+            my $s = $sum{$place->(($p{site_symbol} // '') =~ s/^"|"$//gr)} //= {map { ($_ => 0) } qw(live peak bytes count objects temporary)};
+            $object{$who . $p{addr}} = [$p{size}, $s];
+            $s->{live} += $p{size};
+            ++$s->{objects};
+            $s->{bytes} += $p{size};
+            ++$s->{count};
+            $live += $p{size};
+            $peaks->();
+            $last{"$who$p{tid}"} = $p{addr};
+        } elsif ($p{name} =~ /^PoolFree/) {
+            my $o = delete $object{$who . $p{addr}} or next;
+            $o->[1]{live} -= $o->[0];
+            --$o->[1]{objects};
+            $live -= $o->[0];
+            ++$o->[1]{temporary} if ($last{"$who$p{tid}"} // '') eq $p{addr};
+            $last{"$who$p{tid}"} = '';
+        } elsif ($p{name} =~ /^PoolResizeEnd/ && hex $p{addr}) {
+            # What was there before, and becomes known by this, has not been allocated now.
+            my $o = delete $object{$who . $p{old}} // [$p{size}, {live => $p{size}, objects => 1}, $live += $p{size}];
+            my $s = $sum{$place->(($p{site_symbol} // '') =~ s/^"|"$//gr)} //= {map { ($_ => 0) } qw(live peak bytes count objects temporary)};
+            $o->[1]{live} -= $o->[0];
+            --$o->[1]{objects};
+            $s->{live} += $p{size};
+            ++$s->{objects};
+            $s->{bytes} += $p{size} - $o->[0] if $p{size} > $o->[0];
+            $live += $p{size} - $o->[0];
+            $object{$who . $p{addr}} = [$p{size}, $s];
+            $peaks->();
+            $last{"$who$p{tid}"} = '';
+        }
+    }
+    return ($most, \%sum);
+}
+
+# How many lines are not as the oracle has them.
+sub compare {
+    my ($name, $log, @options) = @_;
+    my ($most, $sum) = oracle($log, @options);
+    my $doc = json('sites', @options, $log);
+    my %line = byPlace($doc);
+    my @wrong = grep {
+        my ($l, $s) = ($line{$_}, $sum->{$_});
+        !$l || $l->{peak_bytes} != $s->{peak} || $l->{left_bytes} != $s->{live} || $l->{left_objects} != $s->{objects}
+            || $l->{allocated_bytes} != $s->{bytes} || $l->{allocated_objects} != $s->{count}
+            || $l->{temporary_objects} != $s->{temporary}
+    } keys %$sum;
+
+    is($doc->{peak_bytes}, $most, "$name: the peak");
+    is(scalar @wrong, 0, "$name: " . keys(%$sum) . ' callers, each with what it allocated, had, and left')
+        or diag join "\n", map { my $n = $_; "$n ($sum->{$n}{peak} $sum->{$n}{live} $sum->{$n}{bytes}): " . join ' ', map { "$_=" . ($line{$n}{$_} // '') } qw(peak_bytes left_bytes allocated_bytes temporary_objects) } @wrong;
+    is(scalar(keys %line), scalar(keys %$sum), 'and no others');
+    return $doc;
+}
+
+sub record {
+    my ($log, @program) = @_;
+    my ($status, $out, $err) = run("$B/bin/eventrec", '--force', '-s', 1, '-p', 'block', '-o', $log, @program);
+
+    is($status, 0, "$program[0] is recorded") or diag $err;
+    return $out;
+}
+
+subtest 'without callers' => sub {
+    my $log = "$Dir/single.paw";
+    system("$B/test/heaptest", 'single', $log) == 0 or die;
+    my $doc = json('sites', $log);
+    is_deeply([map { $_->{module} } @{$doc->{sites}}], [undef], 'one line');
+    is($doc->{callers}, 'none', 'no callers');
+    my $summary = json('summary', $log);
+    is($doc->{"${_}_bytes"}, $summary->{"${_}_bytes"}, $_) for 'peak';
+    is($doc->{left_bytes}, $summary->{live_bytes}, 'left');
+    like((view('sites', $log))[1], qr/^callers +were not recorded: eventrec -s 16 .* -s 1 /m, 'and how they are recorded');
+    like((view('sites', $log))[1], qr/\(not known\)$/m, 'not known');
+    is((view('live', '--by', 'left', $log))[0], 2, '--by means nothing to live');
+    is_deeply(json('sites', '-k', 'Pool', $log)->{sites}, [], 'no events, no lines');
+    like((view('sites', '-k', 'Pool', $log))[1], qr/^no Object events/m, 'which is said');
+};
+
+subtest 'the family of a made log' => sub {
+    my $log = "$Dir/family.paw";
+    system("$B/test/heaptest", 'family', $log) == 0 or die;
+    my ($doc, $summary) = (json('sites', $log), json('summary', $log));
+    is_deeply([@$doc{qw(peak_bytes peak_objects left_bytes left_objects peak_at)}],
+              [@$summary{qw(peak_bytes peak_objects live_bytes live_objects peak_at)}], 'as the summary has it');
+};
+
+# No other variety has events per object: what follows records programs.
+if (($ENV{VARIETY} // 'cool') ne 'cool') { done_testing; exit }
+
+subtest 'allocations that are known by construction' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $log = "$Dir/sites.paw";
+    record($log, "$B/prog/sites");
+    my $doc = json('sites', $log);
+    my %of = map { ($_->{function} // '' => $_) } grep { ($_->{module} // '') =~ m{/sites$} } @{$doc->{sites}};
+    my @keys = qw(peak_bytes left_bytes left_objects allocated_bytes allocated_objects resizes temporary_objects);
+    my %want = (
+        # The child has the keeper's objects, too, and leaves 70 of them.
+        keeper  => [100_000, 170_000, 170, 100_000, 100, 0, 0],
+        peaker  => [1_000_000, 0, 0, 1_000_000, 50, 0, 0],
+        brief   => [0, 0, 0, 64_000, 1000, 0, 1000],
+        grower  => [0, 0, 0, 100, 1, 0, 0],
+        regrow  => [0, 2_000, 2, 900, 0, 9, 0],
+        aligner => [0, 6 * 4096, 6, 7 * 4096, 7, 0, 0],
+        child   => [0, 2_500, 5, 2_500, 5, 0, 0],
+        swapper => [0, 0, 0, 9_600, 300, 0, 0],
+    );
+    is_deeply([@{$of{$_} // {}}{@keys}], $want{$_}, "$_: @keys") for sort keys %want;
+    is($of{keeper}{earlier_objects}, 100, 'the child had so many from its parent');
+    is($doc->{sites}[0]{function}, 'peaker', 'the first line is who held most at the peak');
+    for my $order (['left', 'keeper'], ['allocated', 'peaker'], ['calls', 'brief'], ['temporary', 'brief']) {
+        is(json('sites', '--by', $order->[0], $log)->{sites}[0]{function}, $order->[1], "by $order->[0]: $order->[1]");
+    }
+    my $summary = json('summary', $log);
+    is_deeply([@$doc{qw(peak_bytes peak_objects left_bytes left_objects)}],
+              [@$summary{qw(peak_bytes peak_objects live_bytes live_objects)}], 'sums as the summary has them');
+    is_deeply([map { "$_->{function} $_->{peak_bytes}" } @{$summary->{most_at_peak}}[0, 1]], ['peaker 1000000', 'keeper 100000'],
+              'the summary names who holds most at the peak');
+    like((view($log))[1], qr/^most at peak +976\.6 KiB +\d+\.\d%  peaker \(sites\)$/m, 'for people, too');
+    my ($text) = (view('sites', '--top', 2, $log))[1];
+    like($text, qr/^ +\d+\.\d% +976\.6 KiB +0 B +976\.6 KiB +50 +0  peaker \(sites\)$/m, 'for people');
+    like($text, qr/^ .* \d+ others \(--top\)$/m, 'and the others');
+    is((grep { length > 80 } split /\n/, $text =~ s/^(peak|callers) .*$//mgr), 0, 'in 80 columns');
+    my $both = json('summary,sites', $log);
+    is_deeply($both, {summary => $summary, sites => $doc}, 'several views have what each has alone');
+};
+
+# All nodes of a tree, with the functions from its root on as names; and how many have less than their children together.
+sub nodes {
+    my ($tree, $path, $into) = @_;
+    my $wrong = 0;
+
+    for my $node (@$tree) {
+        my $name = join ';', grep { defined } $path, $node->{function} // '?';
+        $into->{$name} = $node;
+        my $sum = 0;
+        $sum += $_->{peak_bytes} for @{$node->{children}};
+        $wrong += $sum > $node->{peak_bytes} || nodes($node->{children}, $name, $into);
+    }
+    return $wrong;
+}
+
+subtest 'stacks' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $log = "$Dir/stacks.paw";
+    my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', $log, "$B/prog/sites");
+    is($status, 0, 'recorded') or diag $err;
+    my ($doc, %down, %up) = json('sites', '--tree', 'down', $log);
+    is($doc->{callers}, 'stacks', 'callers are stacks');
+    my %of = map { ($_->{function} // '' => $_) } @{$doc->{sites}};
+    is_deeply([map { $of{$_}{allocated_objects} } qw(keeper peaker brief swapper grower aligner child)], [100, 50, 1000, 300, 1, 7, 5],
+              'a line is the innermost caller');
+    is(nodes($doc->{tree}, undef, \%down), 0, 'down: no node has less than its children');
+    my ($regrow) = grep { /;main;grower;regrow$/ } keys %down;
+    ok(defined $regrow, 'from main to who asked for it');
+    is($down{$regrow}{allocated_bytes}, 900, 'what that allocated');
+    my ($main) = grep { /(^|;)main$/ } keys %down;
+    is($down{$main}{peak_bytes}, $doc->{peak_bytes} - $_, 'main has all of it, but what the library needs at its beginning')
+        for sub { my $rest = 0; $rest += $_->{peak_bytes} for grep { ($_->{function} // '') !~ /^(keeper|peaker)$/ } @{$doc->{sites}}; $rest }->();
+    is(nodes(json('sites', '--tree', 'up', $log)->{tree}, undef, \%up), 0, 'up: no node has less than its children');
+    is($up{'regrow;grower;main'}{left_bytes}, 2000, 'from who asked for it to main');
+    my $skip = json('sites', '--tree', 'up', '--skip', '^reg', $log);
+    %of = map { ($_->{function} // '' => $_) } @{$skip->{sites}};
+    ok(!exists $of{regrow}, '--skip leaves a caller out');
+    is($of{grower}{allocated_bytes}, 1000, 'and its caller has what it had');
+    is(json('leaks', '--suppressions=' . spew("$Dir/main", "leak:^main\$\n"), $log)->{suppressed_bytes}, 170_000 + 2_000 + 6 * 4096 + 2_500,
+       'a suppression may name any caller');
+    is((view('sites', '--skip', '(', $log))[0], 2, 'an expression that is none');
+    like((view('sites', '--tree', 'up', $log))[1], qr/^ +\d+\.\d% +976\.6 KiB .*- peaker \(sites\)\n.*  main \(sites\)$/m, 'for people');
+    is((view('sites', '--tree', 'sideways', $log))[0], 2, 'another tree');
+};
+
+subtest 'real programs' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $log = "$Dir/perl.paw";
+    record($log, 'perl', '-e', 'my %h; for (1 .. 6000) { $h{$_ % 500} = "x" x ($_ % 300); delete $h{($_ * 7) % 500} }');
+    my $doc = compare('perl', $log);
+    is($doc->{callers}, 'sites', 'callers are known');
+    compare('half of it', $log, '--to', '0.01');
+    compare('the rest', $log, '--from', '0.01');
+    record($log, 'sort', '-o', '/dev/null', spew("$Dir/numbers", join '', map { int(rand 1e6) . "\n" } 1 .. 20000));
+    compare('sort', $log);
+};
+
+done_testing;

@@ -1,0 +1,69 @@
+#!/usr/bin/perl
+# misuse.t -- a program that does something wrong with memory of ours ends with a message that names it, and its events
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+no warnings 'portable'; # addresses have more than 32 bits
+use lib 'test/lib';
+use EndToEnd qw($Dir run);
+use Test::More;
+
+my $B = $ENV{B} // 'build/cool';
+plan skip_all => 'no program is managed under sanitizers' if $ENV{SAN};
+
+my $recorder = "$B/bin/eventrec";
+my $variety = $ENV{VARIETY} // 'cool';
+my %says = (
+    freed => 'free or resize of an object that is free already',
+    inner => 'free or resize of an address inside an object',
+    foreign => 'free or resize of what is no object',
+    overwritten => 'a free block was written to, after it was freed or beyond the end of the object before it',
+);
+my %acts = (
+    'twice' => 'freed', 'twice-later' => 'freed', 'twice-there' => 'freed', 'here-and-there' => 'freed',
+    'resize-freed' => 'freed', 'inner' => 'inner', 'inner-aligned' => 'inner', 'resize-inner' => 'inner',
+    'stack' => 'foreign', 'global' => 'foreign', 'never' => 'foreign',
+    'overrun' => 'overwritten', 'after-free' => 'overwritten',
+);
+
+# Sizes of one unit, with and without a direct list, of slabs of one grain and of several, and of objects that are segments.
+for my $size (16, 100, 1024, 1025, 16384, 16385, 65536, 100000) {
+    for my $act (sort keys %acts) {
+        my $what = $acts{$act};
+        next if $size == 16 && $act eq 'inner-aligned';  # is the next object
+        if ($size > 65536) {
+            next if $what eq 'overwritten' || $act =~ /never|there/;  # the other thread has a slab there by then
+            $what = 'foreign' if $what eq 'freed';       # its segment has gone
+        }
+        my ($status, $out, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/$act.$size.paw", '--', "$B/prog/misuse", $act, $size);
+        my ($p) = $out =~ /^(0x[0-9a-f]+)$/m;
+        my $named = join '|', map { sprintf '0x%x', hex($p) + $_ } 0, 8, 16;
+        my ($message) = $err =~ /^(pawprint: $says{$what}: (?:$named).*; pool 0x[0-9a-f]+, class SGF)$/m;
+        is $status, 134, "$act of $size bytes: the program is aborted";
+        ok $message, 'and that is why' or diag "$err of $p";
+        like $message // '', qr/ which is \d+ bytes behind \Q$p\E, a block of \d+ bytes; /, 'it says where the object begins' if $what eq 'inner';
+        next if $variety ne 'cool';
+        my @events = $err =~ /^pawprint: -\d+\.\d{9} \d+ (Pool\w+) .*\Q$p\E/mg;
+        is $events[0] // '', 'PoolAlloc', 'the events of the object begin with its allocation' if $what ne 'foreign';
+        my $frees = () = grep { /^Pool(?:Free|ResizeBegin)$/ } @events;
+        # What the other thread did may have been written to the log with its last block.
+        cmp_ok $frees, '>=', $act =~ /there/ ? 1 : 2, 'both calls are among them' if $what eq 'freed';
+    }
+}
+
+# The program may go on.
+for my $act (sort keys %acts) {
+    local $ENV{PAWPRINT_ON_ERROR} = 'report';
+    my ($status, $out, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/go.$act.paw", '--', "$B/prog/misuse", $act, 48, 100);
+    my $told = () = $err =~ /^pawprint: $says{$acts{$act}}: /mg;
+    is $status, 0, "$act, a hundred times: the program goes on to its end";
+    is $told, 100, 'having been told of each';
+}
+{
+    local $ENV{PAWPRINT_ON_ERROR} = 'shrug';
+    my ($status, $out, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/shrug.paw", '--', "$B/prog/misuse", 'twice', 48);
+    is $status, 134, 'with another word in PAWPRINT_ON_ERROR it is aborted';
+    like $err, qr/^pawprint: PAWPRINT_ON_ERROR: shrug: it is neither report nor abort$/m, 'and the word is refused';
+}
+done_testing;

@@ -1,0 +1,85 @@
+/* collects.c -- a program with a pool that is collected, which counts for itself what that does
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ *     collects [OBJECTS [LOG]]
+ *
+ * With LOG, that is opened when half is done.  Each round allocates so many objects, of which a table keeps some; a
+ * collection takes the others back.  The last line says what there was: collections, objects reclaimed, and objects
+ * and bytes that are left.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ams/ams.h"
+#include "emit/pawprint.h"
+#include "mm/arena.h"
+
+enum { ROUNDS = 10, KEPT = 500 };
+
+typedef struct ObjectStruct {
+  Word size;
+  Addr next;
+} ObjectStruct, *Object;
+
+static void formatScan(AMSScan scan, Addr ref, Addr base, Addr limit)
+{
+  (void)base;
+  (void)limit;
+  AMSFix(scan, ((Object)(void *)ref)->next);
+}
+
+static Addr formatSkip(Addr ref) { return (Addr)((Word)ref + ((Object)(void *)ref)->size); }
+
+static const AMSFormatStruct format = { 16, 0, formatScan, formatSkip };
+
+static Addr kept[KEPT], weak[100000];
+
+int main(int argc, char **argv)
+{
+  unsigned long objects = argc > 1 ? strtoul(argv[1], NULL, 0) : 5000, round, i, made = 0, left = 0;
+  Size bytes = 0;
+  AMSRoot root, weakRoot;
+  Arena arena;
+  Pool pool;
+  AMSAP ap;
+  Addr addr;
+
+  if (objects * ROUNDS > sizeof weak / sizeof *weak || ArenaCreate(&arena, ChunkSIZE) != ResOK ||
+      AMSCreate(&pool, arena, &format, NULL, 0) != ResOK || AMSAPCreate(&ap, pool) != ResOK ||
+      AMSRootCreateTable(&root, pool, AMSRankEXACT, kept, KEPT) != ResOK ||
+      AMSRootCreateTable(&weakRoot, pool, AMSRankWEAK, weak, sizeof weak / sizeof *weak) != ResOK)
+    return 1;
+  for (round = 0; round < ROUNDS; ++round) {
+    for (i = 0; i < objects; ++i) {
+      Size size = i % 1000 == 0 ? 50000 : 16 + i % 7 * 16;
+      do {
+        if (AMSReserve(&addr, ap, size) != ResOK)
+          return 1;
+        ((Object)(void *)addr)->size = size;
+        ((Object)(void *)addr)->next = i % 3 == 0 ? kept[i % KEPT] : NULL;
+      } while (!AMSCommit(ap, addr, size));
+      weak[made++] = addr;
+      if (i % 5 == 0)
+        kept[i * 7 % KEPT] = addr;
+    }
+    if (round == 4 && argc > 2 && EventLogOpen(argv[2]) != 0)
+      return 1;
+    if (round == 3 && AMSFinalize(pool, kept[0]) != ResOK)
+      return 1;
+    if (round == 5)
+      memset(kept, 0, sizeof kept);
+    if (AMSCollect(pool) != ResOK)
+      return 1;
+  }
+  for (i = 0; i < made; ++i)
+    if (weak[i] != NULL) {
+      ++left;
+      bytes += ((Object)(void *)weak[i])->size;
+    }
+  printf("%u collections, %lu reclaimed, %lu left, %lu bytes\n", (unsigned)ROUNDS, made - left, left,
+         (unsigned long)bytes);
+  AMSRootDestroy(weakRoot);
+  return 0;
+}

@@ -1,0 +1,208 @@
+/* misuse.c -- does one wrong thing with memory, and prints the address that must be named
+ *
+ *   misuse WHAT SIZE [N]    N times, 1 if not said
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Through these no compiler sees what is done. */
+static void *(*volatile take)(size_t) = malloc;
+static void *(*volatile resize)(void *, size_t) = realloc;
+static void (*volatile give)(void *) = free;
+
+static size_t size;
+
+static void *giveThere(void *p)
+{
+  give(p);
+  return NULL;
+}
+
+static void elsewhere(void *p)
+{
+  pthread_t thread;
+
+  if (pthread_create(&thread, NULL, giveThere, p) != 0 || pthread_join(thread, NULL) != 0)
+    exit(3);
+}
+
+static void say(const void *p)
+{
+  printf("%p\n", p);
+  (void)fflush(stdout);
+}
+
+/* neighbours -- two objects, one right behind the other */
+static void neighbours(char **first, char **second)
+{
+  enum { MANY = 4096 };
+  static char *object[MANY];
+  size_t usable;
+  int i;
+
+  object[0] = take(size);
+  usable = malloc_usable_size(object[0]);
+  for (i = 1; i < MANY; ++i) {
+    object[i] = take(size);
+    if (object[i] == object[i - 1] + usable) {
+      *first = object[i - 1], *second = object[i];
+      return;
+    }
+  }
+  exit(4);
+}
+
+static void twice(void)
+{
+  char *p = take(size);
+
+  memset(p, 0x5a, size);
+  say(p);
+  give(p);
+  give(p);
+}
+
+static void twiceLater(void)
+{
+  char *p = take(size), *q = take(size), *r = take(size);
+
+  say(p);
+  give(q);
+  give(p);
+  give(r);
+  give(p);
+}
+
+static void twiceThere(void)
+{
+  char *p = take(size), *q = take(size);
+
+  say(p);
+  elsewhere(q);
+  elsewhere(p);
+  give(p);
+}
+
+static void hereAndThere(void)
+{
+  char *p = take(size);
+
+  say(p);
+  give(p);
+  elsewhere(p);
+}
+
+static void inner(void)
+{
+  char *p = take(size);
+
+  say(p);
+  give(p + 8);
+}
+
+static void innerAligned(void)
+{
+  char *p = take(size);
+
+  say(p);
+  give(p + 16);
+}
+
+static void onStack(void)
+{
+  char room[64] __attribute__((aligned(16)));
+
+  memset(room, 1, sizeof room);
+  say(room);
+  give(room);
+}
+
+static void global(void)
+{
+  static char room[64] __attribute__((aligned(16)));
+
+  say(room);
+  give(room);
+}
+
+/* An address where an object of this size could be, and none ever was. */
+static void never(void)
+{
+  char *p = take(size), *q = (char *)(((uintptr_t)p | 0xffff) + 1 - 2 * malloc_usable_size(p));
+
+  q = p + (size_t)(q - p) / malloc_usable_size(p) * malloc_usable_size(p);
+  say(q);
+  give(q);
+}
+
+static void resizeFreed(void)
+{
+  char *p = take(size);
+
+  say(p);
+  give(p);
+  (void)resize(p, 2 * size + 100);
+}
+
+static void resizeInner(void)
+{
+  char *p = take(size);
+
+  say(p);
+  (void)resize(p + 8, 2 * size + 100);
+}
+
+static void overrun(void)
+{
+  char *a, *b;
+  int i;
+
+  neighbours(&a, &b);
+  say(b);
+  give(b);
+  memset(a, 'A', malloc_usable_size(a) + 8);
+  for (i = 0; i < 3; ++i)
+    (void)take(size);
+}
+
+static void afterFree(void)
+{
+  char *p = take(size);
+  int i;
+
+  say(p);
+  give(p);
+  memset(p, 'A', 8);
+  for (i = 0; i < 3; ++i)
+    (void)take(size);
+}
+
+static const struct {
+  const char *name;
+  void (*act)(void);
+} acts[] = {
+  {"twice", twice}, {"twice-later", twiceLater}, {"twice-there", twiceThere}, {"here-and-there", hereAndThere},
+  {"inner", inner}, {"inner-aligned", innerAligned}, {"stack", onStack}, {"global", global}, {"never", never},
+  {"resize-freed", resizeFreed}, {"resize-inner", resizeInner}, {"overrun", overrun}, {"after-free", afterFree},
+};
+
+int main(int argc, char **argv)
+{
+  size_t i;
+  int n = argc > 3 ? atoi(argv[3]) : 1;
+
+  size = argc > 2 ? (size_t)atol(argv[2]) : 32;
+  for (i = 0; argc > 1 && i < sizeof acts / sizeof acts[0]; ++i)
+    if (strcmp(argv[1], acts[i].name) == 0) {
+      for (; n > 0; --n)
+        acts[i].act();
+      return 0;
+    }
+  return 2;
+}

@@ -1,0 +1,159 @@
+/* scripttest.c -- a script and the player of one notice what is wrong with them; the contents of objects are checked
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * It includes the files that it tests, to spoil what they keep to themselves.
+ */
+#include "replay/player.c"
+#include "replay/script.c"
+
+#include "replay/report.h"
+
+#include "tap.h"
+
+static HeapPoolStruct pool = {.number = 0, .class = "malloc"};
+
+/* add -- an operation of a thread on an object */
+static void add(Script script, HeapOperationKind kind, Index by, HeapObject object)
+{
+  HeapOperationStruct operation = {.kind = kind, .time = 1, .pool = &pool, .object = object};
+
+  ScriptAdd(script, &operation, by);
+}
+
+/* begin -- two threads; four objects, of which two live */
+static Script begin(void)
+{
+  HeapObjectStruct object[4];
+  Script script;
+  Index i;
+
+  if (ScriptCreate(&script, FALSE, 0) != ResOK)
+    abort();
+  memset(object, 0, sizeof object);
+  for (i = 0; i < 4; ++i) {
+    object[i].size = 100;
+    add(script, HeapALLOC, i % 2, &object[i]);
+  }
+  add(script, HeapFREE, 0, &object[0]);
+  add(script, HeapFREE, 0, &object[1]);
+  return script;
+}
+
+static void testScript(void)
+{
+  Script script = begin();
+  ScriptList list = scriptListAt(script, 0);
+
+  TapOk(ScriptCheck(script), "a script passes its check");
+  TapIs(script->header.crossings, 1, "one object was freed by another thread than allocated it");
+  PLANT(script->fd, -1, ScriptCheck(script), "that it has no file");
+  PLANT(script->header.allocs, 3, ScriptCheck(script), "that allocations are not frees and live objects");
+  PLANT(script->header.resizes, 1000, ScriptCheck(script), "that it has more operations than the lists have");
+  PLANT(script->bytes, script->header.peakBytes + 1, ScriptCheck(script), "that more bytes live than at the peak");
+  PLANT(script->header.peakObjects, 1, ScriptCheck(script), "that more objects live than at the peak");
+  PLANT(script->queueHead, 4, ScriptCheck(script), "that the queue begins with a slot that is not there");
+  PLANT(list->number, 1, ScriptCheck(script), "that a list has another's number");
+  PLANT(list->count, ScriptChunkOPS + 1, ScriptCheck(script), "that a list has more than its chunk holds");
+  PLANT(list->public.count, 1, ScriptCheck(script), "that it has fewer in all than in the chunk");
+  PLANT(list->last, 7, ScriptCheck(script), "that its last chunk is not there");
+  PLANT(list->public.chunk, 1, ScriptCheck(script), "that it has a first chunk and no last");
+  PLANT(list->epoch, 3, ScriptCheck(script), "that it is in an epoch that has not begun");
+  PLANT(list->stacked, 1, ScriptCheck(script), "that its chain of free slots is longer than it counts");
+  PLANT(list->stacked, 3, ScriptCheck(script), "that its chain of free slots is shorter than it counts");
+  PLANT(scriptSlotAt(script, list->stack)->next, list->stack, ScriptCheck(script),
+        "that its chain of free slots goes round");
+  TapOk(ScriptCheck(script), "mended, it passes again");
+  TapIs(ScriptFinish(script), ResOK, "and can be finished");
+  ScriptDestroy(script);
+}
+
+static void testPlay(void)
+{
+  Script script = begin();
+  PlayParamsStruct params = {.fd = ScriptFile(script), .verify = TRUE};
+  static PlayResultStruct result;
+  Play play;
+
+  TapIs(ScriptFinish(script), ResOK, "a script is finished");
+  play = PlayLoad(&result, &params);
+  if (!TapOk(play != NULL, "and loaded"))
+    return;
+  TapIs(PlayTableCount(play, ScriptTHREADS), 2, "with a list for each thread");
+  TapIs(PlayTableCount(play, ScriptPOOLS), 1, "and the pool");
+  TapOk(strcmp(((const ScriptPoolStruct *)PlayTable(play, ScriptPOOLS))->class, "malloc") == 0, "as it was");
+  TapOk(PlayCheck(play), "it passes its check");
+  PLANT(play->result, NULL, PlayCheck(play), "that it has no place for the result");
+  PLANT(play->from, 1, PlayCheck(play), "that the tables are mapped from the middle of a page");
+  PLANT(play->from, (uint64_t)1 << 40, PlayCheck(play), "that they are mapped from behind where they are");
+  PLANT(play->completed, 9, PlayCheck(play), "that more epochs are over than there are");
+  PLANT(play->kept, NULL, PlayCheck(play), "that it cannot remember what is to be verified");
+  PLANT(play->runners[1].play, NULL, PlayCheck(play), "that a thread does not know it");
+  PLANT(play->runners[1].epoch, 9, PlayCheck(play), "that a thread is in an epoch that is not there");
+  PLANT(play->runners[1].done, 100, PlayCheck(play), "that a thread has done more than it has to do");
+  TapOk(PlayCheck(play), "mended, it passes again");
+  ScriptDestroy(script);
+}
+
+/* spoil -- flip a byte of a filled object; is it found where it is, if at all? */
+static Bool spoil(unsigned char *object, Size size, Size at, Bool found)
+{
+  Size bad = SIZE_MAX;
+  Bool well;
+
+  object[at] ^= 1;
+  well = ContentsAre(&bad, object, size, size, 77);
+  object[at] ^= 1;
+  return found ? !well && bad == at : well;
+}
+
+static void testContents(void)
+{
+  const Size large = 3 * ContentsMAX + 5, sizes[] = {1, 7, 8, 9, 4096, ContentsMAX, ContentsMAX + 1, large};
+  unsigned char *object = calloc(1, large);
+  Size bad;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(sizes); ++i) {
+    Size size = sizes[i];
+    memset(object, 0, large);
+    TapOk(ContentsZero(&bad, object, size), "an object of %zu bytes is zero", size);
+    object[size - 1] = 1;
+    TapOk(!ContentsZero(&bad, object, size) && bad == size - 1, "until its last byte is not");
+    ContentsFill(object, size, 77);
+    TapOk(ContentsAre(&bad, object, size, size, 77), "filled, it is as it was filled");
+    TapOk(size < 3 || !ContentsAre(&bad, object, size, size, 78), "and not as another is");
+    TapOk(spoil(object, size, 0, TRUE) && spoil(object, size, size - 1, TRUE), "a change is found at both ends");
+  }
+  TapOk(spoil(object, large, ContentsMAX / 2 - 1, TRUE), "the first half of what is checked ends here");
+  TapOk(spoil(object, large, ContentsMAX / 2, FALSE), "and here nobody looks");
+  TapOk(ContentsAre(&bad, object, ContentsMAX, large, 77), "a part of it can be checked");
+  object[10] ^= 1;
+  TapOk(ContentsAre(&bad, object, 10, large, 77) && !ContentsAre(&bad, object, 11, large, 77) && bad == 10,
+        "to the byte");
+  free(object);
+}
+
+static void testReport(void)
+{
+  static ReportStruct report = {.allocators = 1, .allocator = {{.name = "libc", .kind = ReplayLIBC}}};
+  Index i;
+
+  for (i = 0; i < ReportReasonsMAX + 1; ++i)
+    ReportReason(&report, "reason %zu", i);
+  TapOk(ReportCheck(&report) && report.reasons == ReportReasonsMAX && strcmp(report.reason[1], "reason 1") == 0,
+        "of too many reasons a report has the first, and passes its check");
+  PLANT(report.allocators, ReportAllocatorsMAX + 1, ReportCheck(&report), "that it has more allocators than places");
+  PLANT(report.reasons, ReportReasonsMAX + 1, ReportCheck(&report), "that it has more reasons than places");
+  PLANT(report.allocator[0].name, NULL, ReportCheck(&report), "that an allocator has no name");
+  PLANT(report.allocator[0].kind, ReplayLIBRARY + 1, ReportCheck(&report), "that an allocator is of no kind");
+}
+
+int main(void)
+{
+  testScript();
+  testPlay();
+  testReport();
+  testContents();
+  return TapDone();
+}

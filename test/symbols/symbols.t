@@ -1,0 +1,225 @@
+#!/usr/bin/perl
+# symbols.t -- functions, files and lines, held against what addr2line and nm say of the same files
+#
+# Takes long.
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use lib 'test/lib';
+use EndToEnd qw(slurp spew run $Dir);
+use JSON::PP ();
+use Profile qw(profile);
+use Test::More;
+
+my $B = $ENV{B} // 'build/cool';
+my $objects = ($ENV{VARIETY} // 'cool') eq 'cool' && !$ENV{SAN};
+my $seed = $ENV{SEED} // time;
+diag "SEED=$seed";
+srand $seed;
+
+sub has { my ($program) = @_; return scalar grep { -x "$_/$program" } split /:/, $ENV{PATH} }
+
+# Code with functions inlined into others, in folders that debug information names in several ways.
+my @sources = map { "code/symbols/$_.c" } qw(inflate functable dwarflines);
+
+# built($name, $compiler, @flags) -- a shared library of the sources; undef if that does not work
+sub built {
+    my ($name, $compiler, @flags) = @_;
+
+    return undef unless has($compiler);
+    my ($status) = run($compiler, qw(-std=gnu11 -O2 -fPIC -shared -D_GNU_SOURCE -Icode), @flags, '-o', "$Dir/$name",
+        @sources);
+    return $status == 0 ? "$Dir/$name" : undef;
+}
+
+# addresses($file, $n) -- inside functions, by nm
+sub addresses {
+    my ($file, $n) = @_;
+    my @functions = map { /^(\S+) (\S+) [tTwW] / && hex($2) > 0 ? [hex $1, hex $2] : () } qx(nm -S $file 2>/dev/null);
+
+    return map { my $f = $functions[rand @functions]; sprintf '%x', $f->[0] + int rand $f->[1] } 1 .. $n;
+}
+
+# answers($text) -- of each address its functions and lines
+sub answers {
+    my ($text) = @_;
+    my @answers;
+
+    for (split /\n/, $text) {
+        s/ \(discriminator \d+\)$//;
+        s/:\?$/:0/;
+        s/^:/??:/;
+        s/^\(inlined by\) //;
+        if (/^0x[0-9a-f]+$/) { push @answers, [] } else { push @{$answers[-1]}, s{/\./}{/}gr }
+    }
+    return map { join "\n", @$_ } @answers;
+}
+
+# ours($file, $addresses, @more) -- what we say; names as the linker has them
+sub ours {
+    my ($file, $addresses, @more) = @_;
+
+    spew("$Dir/addresses", join '', map { "0x$_\n" } @$addresses);
+    my ($status, $out, $err) = run('sh', '-c', "exec env PATH=/nowhere $B/prog/symbolize $file @more < $Dir/addresses");
+    return ($status, $err, answers($out));
+}
+
+# compared($what, $file, $oracle, $of) -- the same as an oracle says, for the file or for another one with the same code
+sub compared {
+    my ($what, $file, $oracle, $of, @more) = @_;
+
+  SKIP: {
+        skip "$what: not compiled", 1 unless $file && -e $file;
+        skip "$what: no $oracle", 1 unless has($oracle);
+        skip "$what: no nm", 1 unless has('nm');
+        my @addresses = addresses($of // $file, 3000);
+        my ($status, $err, @ours) = ours($file, \@addresses, @more);
+        my @theirs = answers((run($oracle, qw(-a -f -i -e), $of // $file, map { "0x$_" } @addresses))[1]);
+        my @wrong = grep { $ours[$_] ne $theirs[$_] } 0 .. $#addresses;
+        my $inlined = grep { /\n.*\n/ } @ours;
+        ok($status == 0 && @wrong == 0 && $inlined > 0, "$what: " . @addresses . " addresses, $inlined of inlined functions")
+            or diag map { "$addresses[$_]: ours\n$ours[$_]\ntheirs\n$theirs[$_]\n" } @wrong[0 .. (@wrong > 3 ? 2 : $#wrong)];
+    }
+    return;
+}
+
+my %file;
+for my $compiler (qw(gcc clang)) {
+    for my $flags ('-g -gdwarf-4', '-g -gdwarf-5', '-g -gdwarf-5 -gz', '-g -gdwarf-4 -gdwarf64', '-gdwarf-3') {
+        my $name = "$compiler$flags" =~ s/[ ]//gr;
+        next if $flags =~ /64/ && $compiler eq 'clang';
+        $file{$name} = built($name, $compiler, split / /, $flags);
+        # GNU's addr2line of 2023 does not find the inlined functions of clang's DWARF 5.
+        compared("$compiler $flags", $file{$name}, $compiler eq 'clang' && $flags =~ /5/ ? 'llvm-addr2line' : 'addr2line');
+    }
+}
+
+# ---- Files that were split, stripped, replaced, taken away ----
+
+my $whole = $file{'gcc-g-gdwarf-5'};
+SKIP: {
+    skip 'no gcc, or no objcopy', 8 unless $whole && has('objcopy') && has('nm') && has('readelf');
+    my @addresses = addresses($whole, 200);
+    my (undef, undef, @whole) = ours($whole, \@addresses);
+    my ($build) = (run('readelf', '-n', $whole))[1] =~ /Build ID: (\w+)/;
+    skip 'no build id', 8 unless $build;
+
+    mkdir "$Dir/split";
+    run('objcopy', '--only-keep-debug', $whole, "$Dir/split/lib.debug");
+    run('objcopy', '--strip-debug', "--add-gnu-debuglink=$Dir/split/lib.debug", $whole, "$Dir/split/lib");
+    my ($status, $err, @split) = ours("$Dir/split/lib", \@addresses);
+    is_deeply(\@split, \@whole, 'debug information beside the file is found by its name');
+
+    mkdir "$Dir/$_" for 'debug', 'debug/.build-id', 'debug/.build-id/' . substr $build, 0, 2;
+    my $kept = "$Dir/debug/.build-id/" . substr($build, 0, 2) . '/' . substr($build, 2) . '.debug';
+    rename "$Dir/split/lib.debug", $kept;
+    (undef, $err, @split) = ours("$Dir/split/lib", \@addresses);
+    isnt($split[0], $whole[0], 'and not if it is gone');
+    like($split[0], qr/^[\w.]+\n\?\?:0$/, 'but then functions are known');
+    local $ENV{PAWPRINT_DEBUG_PATH} = "$Dir/none:$Dir/debug";
+    (undef, $err, @split) = ours("$Dir/split/lib", \@addresses);
+    is_deeply(\@split, \@whole, 'it is found by its build id in the folders of PAWPRINT_DEBUG_PATH');
+    run('objcopy', '--compress-debug-sections', $kept);
+    (undef, $err, @split) = ours("$Dir/split/lib", \@addresses);
+    is_deeply(\@split, \@whole, 'also if it is compressed');
+    (undef, $err, @split) = ours("$Dir/split/gone", \@addresses, $build);
+    is_deeply(\@split, \@whole, 'even if the file itself is gone');
+    like($err, qr/gone: No such file or directory/, 'which is told');
+
+    ($status, $err, @split) = ours($whole, \@addresses, '00' x 20);
+    like("$err$split[0]", qr/another build id than the module .*\?\?:0$/s, 'a file with another build id is another one');
+    ($status, $err, @split) = ours($whole, \@addresses, '-', 1_000_000_000);
+    like("$err$split[0]", qr/changed after it was loaded.*\?\?:0$/s, 'so is one that is younger, if no build id is known');
+
+    delete $ENV{PAWPRINT_DEBUG_PATH};
+    run('objcopy', '--strip-all', '--remove-section=.gnu_debuglink', $whole, "$Dir/stripped");
+    my %dynamic = map { /^(\S+) T (\S+)/ ? ($2 => 1) : () } qx(nm -D $Dir/stripped);
+    my @known = grep { (split /\n/, $whole[$_], 2)[0] =~ /^\w+$/ } 0 .. $#addresses;
+    ($status, $err, @split) = ours("$Dir/stripped", \@addresses);
+    is(scalar(grep { $split[$_] ne "??\n??:0" && !$dynamic{(split /\n/, $split[$_])[0]} } @known), 0,
+        'a stripped file has the names of its dynamic symbols');
+    is(scalar(() = $err =~ /no symbols for some of its code/g), 1, 'and what it lacks is told once');
+}
+
+# ---- What is no module ----
+
+SKIP: {
+    skip 'no mkfifo', 1 if system('mkfifo', "$Dir/fifo") != 0;
+    symlink '/dev/tty', "$Dir/tty";
+    for my $path ("$Dir/fifo", '/dev/zero', "$Dir/tty", '/proc/kmsg', 'Makefile', "$Dir", '/proc/self/mem') {
+        my ($status, $err, @none) = ours($path, ['1000']);
+        ok($status == 0 && "@none" eq "??\n??:0", "$path is no module");
+    }
+}
+
+# ---- A recording ----
+
+SKIP: {
+    skip 'what is sanitized, or has no events of objects, is not recorded here', 6 unless $objects && has('g++');
+    spew("$Dir/site.cc", <<'END');
+#include <cstdlib>
+struct Pool { void *get(size_t n); };
+static inline void *inner(size_t n)
+{
+  void *p = malloc(n);
+  asm volatile("" : : "r"(p) : "memory");
+  return p;
+}
+__attribute__((noinline)) void *Pool::get(size_t n)
+{
+  void *p = inner(n);
+  asm volatile("" : : "r"(p) : "memory");
+  return p;
+}
+int main() { Pool pool; for (int i = 0; i < 10; ++i) free(pool.get(100 + i)); return 0; }
+END
+    run('g++', qw(-O2 -g -o), "$Dir/site", "$Dir/site.cc");
+    run("$B/bin/eventrec", qw(-s 1 -o), "$Dir/site.paw", "$Dir/site");
+    my $words = "inner at $Dir/site.cc:5 (inlined by) Pool::get at $Dir/site.cc:11";
+    $words =~ s/Pool::get/_ZN4Pool3getEm/ unless has('c++filt');
+    my ($status, $out, $err) = run("$B/bin/eventcnv", '--symbols', "$Dir/site.paw");
+    like($out, qr/ size=104 site=0x[0-9a-f]+\["\Q$words\E"\]\n/, 'text has the functions of a site behind its address');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols --describe), "$Dir/site.paw");
+    like($out, qr/ allocates 104 bytes at 0x[0-9a-f]+ for 0x[0-9a-f]+\["\Q$words\E"\]\n/, 'so has the description');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols -f json), "$Dir/site.paw");
+    my ($event) = grep { ($_->{params}{size} // 0) == 104 && $_->{params}{site} }
+        map { JSON::PP->new->decode($_) } split /\n/, $out;
+    is($event->{params}{site_symbol}, $words, 'json has a member for them');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols -f csv), "$Dir/site.paw");
+    my @columns = split /,/, ($out =~ /^(.*)\n/)[0];
+    my ($column) = grep { $columns[$_] eq 'site_symbol' } 0 .. $#columns;
+    my ($line) = grep { /,PoolAllocSite,/ && /,104,/ } split /\n/, $out;
+    is((split /,/, $line)[$column] // '', "\"$words\"", 'csv has a column');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols -f folded), "$Dir/site.paw");
+    like($out, qr/^site;(?:Pool::get|_ZN4Pool3getEm);inner 1045$/m, 'folded has a frame for each function');
+    ($status, $out) = run("$B/bin/eventcnv", qw(-f folded), "$Dir/site.paw");
+    like($out, qr/^site;site\+0x[0-9a-f]+ 1045$/m, 'and without --symbols the module');
+
+    run("$B/bin/eventcnv", qw(--symbols -f pprof -o), "$Dir/site.pb", "$Dir/site.paw");
+    my ($sample) = grep { $_->{stack}[0] eq 'inner' } @{profile("$Dir/site.pb")->{samples}};
+    $words = join ' (inlined by) ', map { "$sample->{stack}[$_] at $sample->{lines}[$_]" } 0 .. $#{$sample->{stack}};
+    is($words, $event->{params}{site_symbol}, 'a profile has the functions of a call, with files and lines');
+
+    # A log that has its symbols is read where the program is gone.
+    my (undef, $text) = run("$B/bin/eventcnv", '--symbols', "$Dir/site.paw");
+    ($status, $out, $err) = run("$B/bin/eventcnv", qw(-f paw --symbols -o), "$Dir/symbols.paw", "$Dir/site.paw");
+    is($status, 0, 'a log gets its symbols') or diag $err;
+    rename "$Dir/site", "$Dir/gone";
+    ($status, $out, $err) = run("$B/bin/eventcnv", '--check', "$Dir/symbols.paw");
+    is("$status$out$err", '0', 'it is whole');
+    ($status, $out, $err) = run("$B/bin/eventcnv", qw(--symbols -k -User), "$Dir/symbols.paw");
+    my @had = sort grep { / site=/ } split /\n/, $text;
+    is_deeply([sort grep { / site=/ } split /\n/, $out], \@had, 'where the program is gone it has all that was known');
+    unlike($err, qr/site: No such file/, 'and no file is looked for');
+    ($status, $out, $err) = run("$B/bin/eventcnv", qw(--describe -E), "SymbolFunction,SymbolFile", "$Dir/symbols.paw");
+    like($out, qr/is in function "inner" \(frame 0\)\n.* is from line 5 of "\Q$Dir\E\/site.cc" \(frame 0\)\n/,
+        'the symbols are events');
+    run("$B/bin/eventcnv", qw(-f paw -E PoolAllocSite -o), "$Dir/again.paw", "$Dir/symbols.paw");
+    ($status, $out, $err) = run("$B/bin/eventcnv", qw(--symbols), "$Dir/again.paw");
+    is_deeply([sort grep { / site=/ } split /\n/, $out], \@had, 'a part of it has them, too');
+    rename "$Dir/gone", "$Dir/site";
+    ($status, $out, $err) = run("$B/bin/eventcnv", qw(--symbols --follow), "$Dir/site.paw");
+    is($status, 2, '--symbols is not for a log that is followed');
+}
+done_testing();

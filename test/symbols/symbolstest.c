@@ -1,0 +1,246 @@
+/* symbolstest.c -- files that are damaged: whatever they say, nothing is read that is not there
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The file is this program, which has debug information of its own functions.
+ */
+#include "symbols/symbols.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/debugfile.h"
+#include "symbols/demangle.h"
+#include "symbols/dwarfdata.h"
+#include "symbols/functable.h"
+#include "symbols/perfmap.h"
+#include "tap.h"
+
+enum { roundsCOUNT = 60, askedCOUNT = 200 };
+
+static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_line", ".debug_rnglists", ".debug_str",
+                                       ".debug_line_str", ".symtab", ".strtab", ".debug_addr", ".shstrtab"};
+
+static unsigned char *whole;
+static Size wholeSize;
+static uint64_t asked[askedCOUNT];
+
+static void load(void)
+{
+  int fd = open("/proc/self/exe", O_RDONLY);
+  struct stat status;
+
+  if (fd < 0 || fstat(fd, &status) != 0 || (whole = malloc((Size)status.st_size)) == NULL ||
+      read(fd, whole, (Size)status.st_size) != status.st_size) {
+    printf("Bail out! this program cannot be read\n");
+    exit(1);
+  }
+  wholeSize = (Size)status.st_size;
+  (void)close(fd);
+}
+
+/* ask -- look all addresses up in a file; returns how many frames there were */
+static Count ask(const char *path, Bool *soundReturn)
+{
+  SymbolsFrameStruct frames[SymbolsFramesMAX];
+  SymbolsModuleStruct module = {.path = path};
+  Symbols symbols;
+  Count n = 0;
+  Index i, f;
+
+  *soundReturn = TRUE;
+  if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
+    return 0;
+  for (i = 0; i < askedCOUNT; ++i) {
+    Count count = SymbolsFind(symbols, &module, asked[i], frames, SymbolsFramesMAX);
+    for (f = 0; f < count; ++f)
+      n += 1 + (frames[f].function != NULL && strlen(frames[f].function) > 1 << 20) +
+           (frames[f].file != NULL && strlen(frames[f].file) > 1 << 20); /* their ends are met */
+    *soundReturn = *soundReturn && count <= SymbolsFramesMAX;
+  }
+  SymbolsDestroy(symbols);
+  return n;
+}
+
+static int fileOf(char *path, const unsigned char *bytes, Size size)
+{
+  int fd = memfd_create("symbols", MFD_CLOEXEC);
+
+  if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
+    printf("Bail out! no file in memory\n");
+    exit(1);
+  }
+  (void)snprintf(path, 32, "/proc/self/fd/%d", fd);
+  return fd;
+}
+
+/* self -- the whole file; the addresses that are asked for are those of its functions */
+static void testSelf(uint64_t *state)
+{
+  FuncTableStruct table = {.func = NULL};
+  ObjectFile object;
+  Dwarf dwarf = NULL;
+  Bool sound;
+  Index i;
+
+  TapIs(ObjectOpen(&object, "/proc/self/exe"), ResOK, "this program is an object file");
+  TapOk(ObjectCheck(object) && FuncTableAdd(&table, object), "its tables are read");
+  FuncTableSort(&table);
+  TapOk(FuncCheck(&table) && table.count > 100, "it has %zu functions", table.count);
+  for (i = 0; i < askedCOUNT; ++i) {
+    Func func = &table.func[TapRandom(state) % table.count];
+    asked[i] = func->address + (func->size > 0 ? TapRandom(state) % func->size : 0) - object->begin;
+  }
+  asked[0] = (uint64_t)(uintptr_t)0;
+  TapOk(DwarfOpen(&dwarf, object, object, NULL) == ResOK && dwarf != NULL && DwarfCheck(dwarf), "so is its debug information");
+  PLANT(dwarf->spent, dwarf->budget + 1, DwarfCheck(dwarf), "more decoded than may be");
+  PLANT(dwarf->range[0].unit, (uint32_t)dwarf->units, DwarfCheck(dwarf), "a unit that is not there");
+  PLANT(dwarf->unit[0].limit, dwarf->section[DwarfINFO].size + 1, DwarfCheck(dwarf), "a unit that is too long");
+  PLANT(object->section[1].size, object->size + 1, ObjectCheck(object), "a section that is not in the file");
+  PLANT(table.func[1].address, 0, FuncCheck(&table), "functions out of order");
+  DwarfClose(dwarf);
+  FuncTableFinish(&table);
+  ObjectClose(object);
+  TapOk(ask("/proc/self/exe", &sound) >= askedCOUNT - 1 && sound, "every function is found");
+}
+
+/* testDamaged -- bytes are changed, in sections that are read more often than elsewhere, or the end is missing */
+static void testDamaged(uint64_t *state)
+{
+  unsigned char *damaged = malloc(wholeSize);
+  ObjectFile object;
+  Count frames = 0, unsound = 0;
+  Index round, i;
+
+  if (damaged == NULL || ObjectOpen(&object, "/proc/self/exe") != ResOK)
+    return;
+  for (round = 0; round < roundsCOUNT; ++round) {
+    ObjectSection section = ObjectNamed(object, sections[round % ARRAY_LENGTH(sections)]);
+    Size size = TapRandom(state) % 8 == 0 ? TapRandom(state) % wholeSize : wholeSize;
+    Count changes = 1 + TapRandom(state) % 400;
+    char path[32];
+    Bool sound;
+    int fd;
+    memcpy(damaged, whole, wholeSize);
+    for (i = 0; i < changes; ++i) {
+      Size at = section != NULL && section->size > 0 ? section->offset + TapRandom(state) % section->size :
+                                                       TapRandom(state) % 4096;
+      damaged[at] = TapRandom(state) % 3 == 0 ? 0xff : (unsigned char)TapRandom(state);
+    }
+    fd = fileOf(path, damaged, size);
+    frames += ask(path, &sound);
+    unsound += !sound;
+    (void)close(fd);
+  }
+  ObjectClose(object);
+  free(damaged);
+  TapOk(unsound == 0 && frames > 0, "%d damaged files are read, to no harm: %zu frames", roundsCOUNT, frames);
+}
+
+static void testReader(void)
+{
+  static const unsigned char bytes[] = {0x01, 0x02, 0x03, 0xe5, 0x8e, 0x26, 0x7f, 'a', '\0', 'b', 0x80};
+  ReaderStruct reader = ReaderOf(bytes, sizeof bytes, 0, FALSE), other = ReaderOf(bytes, sizeof bytes, 0, TRUE);
+
+  TapOk(ReaderUnsigned(&reader, 3) + ReaderUnsigned(&other, 3) == 0x030201 + 0x010203, "three bytes in both orders");
+  TapIs(ReaderUleb(&reader), 624485, "an unsigned number of several bytes");
+  TapIs(ReaderSleb(&reader), (uint64_t)-1, "a signed one");
+  TapOk(strcmp(ReaderString(&reader), "a") == 0 && !reader.failed, "a string");
+  TapOk(ReaderString(&reader) == NULL && reader.failed && ReaderLeft(&reader) == 0 && ReaderU8(&reader) == 0 &&
+          ReaderUleb(&reader) == 0,
+        "one without an end fails, and all that follows");
+  reader = ReaderOf(bytes, sizeof bytes, sizeof bytes - 1, FALSE);
+  TapOk(ReaderUleb(&reader) == 0 && reader.failed, "so does a number without an end");
+  reader = ReaderOf(bytes, sizeof bytes, sizeof bytes + 1, FALSE);
+  TapOk(reader.failed && ReaderLeft(&reader) == 0, "and what begins behind the end");
+}
+
+static void testPerfMap(void)
+{
+  char folder[] = "/tmp/symbolstestXXXXXX", path[64], link[64];
+  static const char lines[] = "1000 100 one\nnonsense\n1100 10 two three\n1000 80 later\n2000 0 empty\n3000 10 cut";
+  PerfMap map;
+  int fd;
+
+  if (mkdtemp(folder) == NULL)
+    return;
+  (void)snprintf(path, sizeof path, "%s/perf-77.map", folder);
+  (void)snprintf(link, sizeof link, "%s/perf-78.map", folder);
+  fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  TapOk(write(fd, lines, sizeof lines - 1) == sizeof lines - 1 && close(fd) == 0 && symlink(path, link) == 0,
+        "a map is written");
+  TapOk(PerfMapOpen(&map, folder, 77, 0) == ResOK && map != NULL, "it is read");
+  TapOk(strcmp(PerfMapFind(map, 0x1010), "later") == 0, "what was written later stands for what was there before");
+  TapOk(strcmp(PerfMapFind(map, 0x1090), "one") == 0 && strcmp(PerfMapFind(map, 0x110f), "two three") == 0,
+        "functions have their ranges, and their names may have spaces");
+  TapOk(PerfMapFind(map, 0xfff) == NULL && PerfMapFind(map, 0x1110) == NULL && PerfMapFind(map, 0x3000) == NULL &&
+          PerfMapFind(map, 0x2000) == NULL,
+        "elsewhere is none");
+  PerfMapClose(map);
+  TapOk(PerfMapOpen(&map, folder, 78, 0) == ResOK && map == NULL, "a link is not followed");
+  TapOk(PerfMapOpen(&map, folder, 77, INT64_MAX) == ResOK && map == NULL, "one that is too old is not believed");
+  TapOk(PerfMapOpen(&map, folder, 79, 0) == ResOK && map == NULL, "nor is one that is not there");
+  (void)unlink(path);
+  (void)unlink(link);
+  (void)rmdir(folder);
+}
+
+/* testDemangle -- c++filt, and programs of its name that do not behave */
+static void testDemangle(void)
+{
+  static const char *const bad[] = {"exit 0", "exec sleep 0", "read a; echo", "read a; head -c 9000 /dev/zero | tr '\\0' x",
+                                    "read a; printf short"};
+  char folder[] = "/tmp/symbolstestXXXXXX", path[64], room[DemangleMAX], saved[4096];
+  DemanglerStruct demangler = {.tried = FALSE};
+  Index i;
+
+  (void)snprintf(saved, sizeof saved, "%s", getenv("PATH") != NULL ? getenv("PATH") : "");
+  if (system("command -v c++filt > /dev/null 2>&1") == 0) {
+    TapOk(strcmp(Demangle(room, &demangler, "_ZN4Pool3getEm"), "Pool::get") == 0, "a name of C++ is written as in C++");
+    TapOk(strcmp(Demangle(room, &demangler, "_ZN"), "_ZN") == 0, "what looks like one stays");
+    TapOk(strcmp(Demangle(room, &demangler, "main"), "main") == 0, "so does another");
+    TapOk(strcmp(Demangle(room, &demangler, "_ZN1\n2"), "_ZN1\n2") == 0, "and one of two lines");
+  } else {
+    TapOk(TRUE, "# SKIP c++filt is not installed");
+  }
+  DemangleFinish(&demangler);
+  if (mkdtemp(folder) == NULL)
+    return;
+  (void)setenv("PATH", folder, 1);
+  demangler = (DemanglerStruct){.tried = FALSE};
+  TapOk(strcmp(Demangle(room, &demangler, "_ZN4Pool3getEm"), "_ZN4Pool3getEm") == 0, "without c++filt all names stay");
+  DemangleFinish(&demangler);
+  (void)snprintf(path, sizeof path, "%s/c++filt", folder);
+  for (i = 0; i < ARRAY_LENGTH(bad); ++i) {
+    FILE *out = fopen(path, "w");
+    const char *got;
+    if (out == NULL)
+      return;
+    fprintf(out, "#!/bin/sh\nPATH='%s'\n%s\n", saved, bad[i]);
+    (void)fclose(out);
+    (void)chmod(path, 0700);
+    demangler = (DemanglerStruct){.tried = FALSE};
+    got = Demangle(room, &demangler, "_ZN4Pool3getEm");
+    TapOk(strcmp(got, "_ZN4Pool3getEm") == 0, "'%s' is no c++filt, and nobody waits for it", bad[i]);
+    DemangleFinish(&demangler);
+  }
+  (void)setenv("PATH", saved, 1);
+  (void)unlink(path);
+  (void)rmdir(folder);
+}
+
+int main(void)
+{
+  uint64_t state = TapSeed();
+
+  load();
+  testReader();
+  testSelf(&state);
+  testDamaged(&state);
+  testPerfMap();
+  testDemangle();
+  free(whole);
+  return TapDone();
+}

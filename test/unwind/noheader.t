@@ -1,0 +1,53 @@
+#!/usr/bin/perl
+# noheader.t -- stacks go through a module that has no .eh_frame_hdr
+#
+# SPDX-License-Identifier: BSD-2-Clause
+use strict;
+use warnings;
+use lib 'test/lib';
+use EndToEnd qw($Dir run);
+use File::Copy qw(copy);
+use Test::More;
+
+my $B = $ENV{B} // 'build/cool';
+plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+plan skip_all => 'stacks are walked on x86-64 only' if `uname -m` !~ /x86_64/;
+
+my $program = "$B/prog/noheader";
+unlike `readelf -lW $program 2>/dev/null`, qr/GNU_EH_FRAME/, 'the program has no .eh_frame_hdr';
+
+# The folded stacks of a recording: bytes by functions, from main on.
+sub folded {
+    my ($command) = @_;
+    my $log = "$Dir/noheader.paw";
+    my %bytes;
+
+    my $said = `$B/bin/eventrec --force -s 16 -o $log -- $command 2>&1 >/dev/null`;
+    is $?, 0, "$command: recorded" or diag $said;
+    my ($status, $out) = run("$B/bin/eventcnv", '-f', 'folded', '--symbols', $log);
+    for (split /\n/, $out) { $bytes{$1} += $2 if /;(main;.*) (\d+)$/ }
+    return \%bytes;
+}
+
+my $got = folded("$program 8");
+my %wanted;
+for my $depth (0 .. 3) { # each of them twice
+    $wanted{join ';', 'main', ('deeper') x ($depth + 1), qw(unknown array inner)} = 2 * 1000;
+    $wanted{join ';', 'main', ('deeper') x ($_ + 1), 'inner'} += 2 * 1001 for 0 .. $depth;
+}
+is_deeply $got, \%wanted, 'all stacks are as the program calls' or diag explain $got;
+
+# A file without section headers does not say where its descriptions are: the stack ends at its first frame.
+{
+    my $bare = "$Dir/bare";
+    copy($program, $bare) or die "$bare: $!";
+    chmod 0755, $bare;
+    open my $out, '+<', $bare or die "$bare: $!";
+    seek($out, 40, 0) && print $out "\0" x 8 or die; # e_shoff
+    seek($out, 60, 0) && print $out "\0" x 4 or die; # e_shnum, e_shstrndx
+    close $out or die;
+    is_deeply folded("$bare 8"), {}, 'without section headers no stack reaches main';
+}
+
+done_testing;
