@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "../test/logmake.h"
+#include "../test/lib/logmake.h"
 
 enum {
   spanLOG = 21,     /* ticks (ns) of a block, as a power of two: none crosses an epoch */

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emit/control.h"
 #include "emit/event.h"
-#include "emit/process.h"
-#include "emit/public.h"
+#include "emit/emitter.h"
+#include "emit/pawprint.h"
 #include "emit/send.h"
 
 #include "floor.h"
@@ -58,13 +59,13 @@ static void benchFile(const char *name, const char *folder, Bool raw, double bas
 
   (void)snprintf(path, sizeof path, "%s/pawprint-bench-%ld.paw", folder, (long)getpid());
   (void)unlink(path);
-  SendSetRaw(raw);
+  ControlSettings.raw = raw;
   if (EventLogOpen(path) != 0)
     exit(1);
   ns = BenchBest(benchEmit, 2000000);
   EventFlush();
   benchLine(name, ns, ns / base, target);
-  PlinthClose(&ProcessPlinths[0]);
+  PlinthClose(&EmitterPlinths[0]);
   (void)unlink(path);
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "mm/mmalloc.h"
+#include "mm/mallocpool.h"
 
 typedef struct AllocatorStruct {
   void *(*alloc)(size_t size);
@@ -30,7 +30,7 @@ static void nothing(void) {}
 
 static AllocatorStruct allocators[] = {
   { malloc, realloc, free, nothing },
-  { MMAlloc, mmResize, mmFree, MMThreadExit },
+  { MMAlloc, mmResize, mmFree, SGFThreadExit },
 };
 
 static unsigned long scale = 1;

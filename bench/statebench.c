@@ -2,16 +2,18 @@
  *
  *   statebench LOG [QUESTIONS]
  *
- * Processor time of a pass over the log without check points and of one that makes them; then of the state at random
- * times, each as a part of the first: median, 95th percentile, most; and the room that check points take.
+ * Processor time of the state at the end, without check points, and of writing an index file with check points (LOG.idx,
+ * which is removed at the end); then of the state at random times, each as a part of the first: median, 95th percentile,
+ * most; and the room that check points take.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "heap/managerstate.h"
+#include "heap/heapat.h"
 
 static double seconds(void)
 {
@@ -28,53 +30,75 @@ static int compare(const void *a, const void *b)
   return *x < *y ? -1 : *x > *y;
 }
 
-static ManagerState pass(Log log, uint64_t interval, double *timeReturn)
+/* state -- seconds for the state before a position */
+static double state(Log log, const LogPositionStruct *position)
 {
+  static const LogRequestStruct all = LogRequestALL;
   double begin = seconds();
-  ManagerState state;
+  HeapAt state;
 
-  if (ManagerStateCreate(&state, log, NULL, interval) != ResOK || StateAtTime(state, UINT64_MAX) != ResOK) {
+  if (HeapAtCreate(&state, log, &all, position, NULL) != ResOK || LogRead(log, &state->request) != ResOK ||
+      HeapSettle(state->heap) != ResOK) {
     fprintf(stderr, "statebench: no state\n");
     exit(1);
   }
-  *timeReturn = seconds() - begin;
-  return state;
+  HeapAtDestroy(state);
+  return seconds() - begin;
+}
+
+static Log opened(const char *path)
+{
+  LogHooksStruct hooks = {.data = NULL};
+  char error[256];
+  Log log;
+
+  if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK) {
+    fprintf(stderr, "statebench: %s\n", error);
+    exit(1);
+  }
+  return log;
 }
 
 int main(int argc, char **argv)
 {
-  const char *const *paths = (const char *const *)argv + 1;
+  static const LogPositionStruct last = LogPositionLAST;
   unsigned i, questions = argc > 2 ? (unsigned)atoi(argv[2]) : 200;
   double plain, checked, *each = calloc(questions + 1, sizeof *each);
   LogHooksStruct hooks = {.data = NULL};
-  LogSummaryStruct summary;
-  StateCountsStruct counts;
   uint64_t random = 88172645463325252u;
-  char error[256];
-  ManagerState state;
+  char error[256], index[4096];
+  LogSummaryStruct summary;
+  LogIndexedStruct indexed;
   Log log;
 
-  if (argc < 2 || each == NULL || LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK) {
+  if (argc < 2 || each == NULL) {
     fprintf(stderr, "usage: statebench LOG [QUESTIONS]\n");
     return 2;
   }
+  (void)snprintf(index, sizeof index, "%s.idx", argv[1]);
+  (void)unlink(index);
+  log = opened(argv[1]);
+  plain = state(log, &last);
+  LogClose(log);
+  checked = seconds();
+  if (LogIndexWrite(&indexed, argv[1], &hooks, HeapAtKeep, error, sizeof error) != ResOK) {
+    fprintf(stderr, "statebench: %s\n", error);
+    return 1;
+  }
+  checked = seconds() - checked;
+  log = opened(argv[1]);
   LogSummarize(&summary, log);
-  ManagerStateDestroy(pass(log, StateIntervalNONE, &plain));
-  state = pass(log, 0, &checked);
   for (i = 0; i < questions; ++i) {
-    double begin = seconds();
+    LogPositionStruct position;
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-    if (StateAtTime(state, summary.first + random % (summary.last - summary.first + 1)) != ResOK)
-      return 1;
-    each[i] = (seconds() - begin) / plain;
+    PawPositionOfTime(&position, log, summary.first + random % (summary.last - summary.first + 1));
+    each[i] = state(log, &position) / plain;
   }
   qsort(each, questions, sizeof *each, compare);
-  StateCount(&counts, state);
-  printf("events %llu plain %.3f checked %.3f median %.5f p95 %.5f most %.5f points %llu memory %llu file %llu\n",
+  printf("events %llu plain %.3f checked %.3f median %.5f p95 %.5f most %.5f points %llu file %llu\n",
          (unsigned long long)summary.events, plain, checked, each[questions / 2], each[questions * 95 / 100],
-         each[questions - 1], (unsigned long long)counts.checks, (unsigned long long)counts.memory,
-         (unsigned long long)counts.file);
-  ManagerStateDestroy(state);
+         each[questions - 1], (unsigned long long)indexed.checks, (unsigned long long)indexed.bytes);
   LogClose(log);
+  (void)unlink(index);
   return 0;
 }
