@@ -39,27 +39,84 @@ static void partialsRemove(Partials partials, Partial *link)
   free(partial);
 }
 
+/* partialsAdd -- a block that is not among them, at its link; NULL: no memory */
+static Partial partialsAdd(Partials partials, Partial *link, const IndexEntryStruct *entry)
+{
+  Partial partial = calloc(1, sizeof *partial);
+
+  if (partial == NULL)
+    return NULL;
+  partial->stream = entry->stream;
+  partial->sequence = entry->sequence;
+  partial->first = entry->first;
+  *link = partial;
+  ++partials->count;
+  return partial;
+}
+
+/* partialsWhole -- is it all of its block, as far as its header tells? */
+static Bool partialsWhole(const IndexEntryStruct *entry)
+{
+  return (entry->flags & (BlockFlagSNAPSHOT | IndexEntryCUT)) == 0;
+}
+
 Res PartialsSee(Bool *wantedReturn, Partials partials, const IndexEntryStruct *entry, Bool seen)
 {
   Partial *link = partialsLink(partials, entry), partial = *link;
 
   *wantedReturn = partial != NULL ? !partial->whole : !seen;
-  if ((entry->flags & BlockFlagSNAPSHOT) == 0) {
+  if (partialsWhole(entry)) {
     if (partial != NULL)
       partial->whole = TRUE;
     return ResOK;
   }
   if (partial != NULL || seen)
     return ResOK;
-  partial = calloc(1, sizeof *partial);
-  if (partial == NULL)
-    return ResMEMORY;
-  partial->stream = entry->stream;
-  partial->sequence = entry->sequence;
-  partial->first = entry->first;
-  *link = partial;
-  ++partials->count;
-  return ResOK;
+  return partialsAdd(partials, link, entry) != NULL ? ResOK : ResMEMORY;
+}
+
+Bool PartialsFail(Partials partials, const IndexEntryStruct *entry, const char *what, uint32_t lost)
+{
+  Partial *link = partialsLink(partials, entry), partial = *link;
+
+  AVER(what != NULL);
+  if (partial == NULL) {
+    if (partials->count >= PartialsFAILED || (partial = partialsAdd(partials, link, entry)) == NULL)
+      return FALSE;
+  }
+  partial->whole = FALSE;
+  if (partial->failed != NULL && partial->lost >= lost)
+    return TRUE; /* of copies that all fail, the first and longest is told */
+  partial->failed = what;
+  partial->place = entry->place;
+  partial->lost = lost;
+  return TRUE;
+}
+
+/* partialsHad -- how many of its events were delivered */
+static uint32_t partialsHad(const PartialStruct *partial)
+{
+  uint32_t had = 0;
+  Index i;
+
+  for (i = 0; i < sizeof partial->had / sizeof partial->had[0]; ++i)
+    had += (uint32_t)__builtin_popcountll(partial->had[i]);
+  return had;
+}
+
+void PartialsTell(Partials partials, PartialsLost lost, void *data)
+{
+  Index i;
+
+  for (i = 0; i < PartialsLISTS; ++i) {
+    Partial partial;
+    for (partial = partials->list[i]; partial != NULL; partial = partial->next) {
+      uint32_t had = partialsHad(partial);
+      if (partial->failed != NULL)
+        lost(data, partial->place, partial->failed, partial->lost > had ? partial->lost - had : 0);
+      partial->failed = NULL;
+    }
+  }
 }
 
 void PartialsForget(Partials partials, const IndexEntryStruct *entry)
@@ -86,7 +143,7 @@ void PartialsTake(Partials partials, Loaded loaded, const IndexEntryStruct *entr
     loaded->item[n++] = loaded->item[i];
   }
   loaded->count = n;
-  if ((entry->flags & BlockFlagSNAPSHOT) == 0)
+  if (partialsWhole(entry))
     partialsRemove(partials, link);
 }
 

@@ -47,6 +47,8 @@ struct FollowStruct {
   uint64_t furthest;     /* fine: of the latest event that came */
   uint64_t grown;        /* ms when the log last grew */
   uint64_t looked;       /* ms when a process was last found to run */
+  Bool unborn;           /* it was seen that nothing but a piece of the first header block had come */
+  Bool recovered;        /* what dead processes left in memory was read */
   Index told;            /* regions that were told */
   Bool gone;             /* the file was cut short, or another has its name */
   Count first, moments;  /* a ring */
@@ -194,6 +196,41 @@ static void followLock(int fd)
     followNap();
 }
 
+/* followRecover -- read what dead processes left in memory, unless that was done */
+static Res followRecover(Follow follow)
+{
+  Count files = follow->log->files;
+  Res res = ResOK;
+
+  if (!follow->gone && !follow->recovered)
+    res = LogLeftover(follow->log, &follow->scan);
+  follow->recovered |= follow->log->files > files;
+  return res;
+}
+
+/* followUnborn -- if nothing but a piece of the first header block has come, for so long that its writer may be dead, read
+ * what that left in memory; if it left nothing, the rest of the piece may still come */
+static Res followUnborn(Follow follow)
+{
+  ScanPlaceStruct end = follow->place;
+  Res res;
+
+  if (follow->unborn || follow->scan.headers > 0 || follow->log->file[0]->size == 0 ||
+      followNow() < follow->grown + followQUIET)
+    return ResOK;
+  follow->unborn = TRUE;
+  follow->scan.growing = FALSE;
+  res = ScanOn(&follow->scan, follow->log->file[0], 0, &end, UINT64_MAX);
+  follow->scan.growing = TRUE;
+  if (res == ResOK)
+    res = followRecover(follow);
+  if (follow->recovered)
+    follow->place = end;
+  else
+    DamagedRangesForgetTail(&follow->log->regions, 0);
+  return res;
+}
+
 /* followBegin -- scan until there are events, and the blocks of the same time; or until no process writes */
 static Res followBegin(Follow follow, char *error, Size size)
 {
@@ -218,6 +255,9 @@ static Res followBegin(Follow follow, char *error, Size size)
     }
     if (scan->blocks > 0 && since == 0)
       since = followNow();
+    res = followUnborn(follow);
+    if (res != ResOK)
+      return res;
     if (follow->gone || (since != 0 && followNow() >= since + followDELAY) ||
         (scan->blocks + scan->headers > 0 && followEnded(follow)))
       return ResOK;
@@ -332,8 +372,7 @@ static Res followLast(Follow follow)
     if (res != ResOK || follow->place.offset < log->file[0]->size)
       return res;
   }
-  if (!follow->gone)
-    res = LogLeftover(log, &follow->scan);
+  res = followRecover(follow);
   if (res == ResOK)
     log->reporter.accounted = MissingEnds(&log->reporter, &log->regions, &log->table);
   DamagedRangesTell(&log->regions, &log->reporter, follow->told, log->regions.count);

@@ -165,8 +165,12 @@ static Res readingLoad(Reading reading, ReadingStream its, const IndexEntryStruc
     return ResOK;
   }
   /* While a program still writes, the last block may be incomplete. */
-  if ((entry->flags & IndexEntryCUT) == 0 || !reading->log->file[IndexPlaceFile(entry->place)]->live)
+  if ((entry->flags & IndexEntryCUT) != 0 && reading->log->file[IndexPlaceFile(entry->place)]->live)
+    return ResOK;
+  if (reading->partials == NULL)
     ReadingFailureSet(reading, its, entry, report.what, report.lost);
+  else if (!PartialsFail(reading->partials, entry, report.what, report.lost))
+    ReadingTell(reading, entry->place, report.what, report.lost, LogLostEXACTLY);
   return ResOK;
 }
 

@@ -80,11 +80,18 @@ void ReadingFailureTell(Reading reading, ReadingStream its, uint32_t had)
   }
 }
 
+static void readingLost(void *data, uint64_t place, const char *what, uint32_t lost)
+{
+  ReadingTell(data, place, what, lost, LogLostEXACTLY);
+}
+
 void ReadingTellFailures(Reading reading)
 {
   Index i;
 
-  for (i = 0; i < reading->streams && reading->failures > 0 && reading->partials == NULL; ++i)
+  if (reading->partials != NULL)
+    PartialsTell(reading->partials, readingLost, reading);
+  for (i = 0; i < reading->streams && reading->failures > 0; ++i)
     ReadingFailureTell(reading, &reading->stream[i], 0);
 }
 
