@@ -1,13 +1,14 @@
 /* arriving.h -- blocks that come while a pass runs: those that wait, and those of which a longer copy may come
  *
  * A block that fills slowly comes as snapshots (BlockFlagSNAPSHOT), each longer than the one before, and at last whole.
- * An event stays at its place in the block; so a bit for each place tells which were delivered.  A block of which a part
- * came, because its writer was killed within the write, or that did not load, is such a block as well: a copy may come
- * from the memory of the process.
+ * An event stays at its place in the block; so a bit for each place tells which were delivered.  A block of which a
+ * part came, because its writer was killed within the write, or that did not load, is such a block as well: a copy may
+ * come from the memory of the process.
  *
- * Always true: a Partial is here from its block's first snapshot, piece or failure until that was had whole; (PartialsCheck) it is in the
- * list of its stream and number, and `count` is how many there are.  QueueCheck: no entry of the
- * queue comes before its parent in the heap, which is by the time at which the blocks were opened; at most QueueMAX.
+ * Always true: a Partial is here from its block's first snapshot, piece or failure until that was had whole;
+ * (PartialsCheck) it is in the list of its stream and number, and `count` is how many there are.  QueueCheck: no entry
+ * of the queue comes before its parent in the heap, which is by the time at which the blocks were opened; at most
+ * QueueMAX.
  *
  * Design: design/log.md .follow      Tests: test/request/followtest.c
  */

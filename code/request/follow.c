@@ -208,8 +208,8 @@ static Res followRecover(Follow follow)
   return res;
 }
 
-/* followUnborn -- if nothing but a piece of the first header block has come, for so long that its writer may be dead, read
- * what that left in memory; if it left nothing, the rest of the piece may still come */
+/* followUnborn -- if nothing but a piece of the first header block has come, for so long that its writer may be dead,
+ * read what that left in memory; if it left nothing, the rest of the piece may still come */
 static Res followUnborn(Follow follow)
 {
   ScanPlaceStruct end = follow->place;
