@@ -46,6 +46,13 @@ static Word ownLimitOf(void)
   return &__libc_stack_end != NULL ? WordAlignUp((Word)__libc_stack_end, pageSIZE) : 0;
 }
 
+Bool StackRangeIsBase(Word sp)
+{
+  enum { aligned = 16 }; /* to which the linker aligns it before it calls anything */
+
+  return &__libc_stack_end != NULL && (Word)__libc_stack_end - sp < aligned;
+}
+
 /* extendOwn -- the thread's own stack goes down to a page, unless one is on the way that cannot be read */
 static void extendOwn(StackRange range, Word page)
 {

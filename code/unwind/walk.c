@@ -112,7 +112,7 @@ static __attribute__((noinline)) StepKind stepAny(StackFrame caller, StackRange 
   case RowOUTERMOST:
     return StepOUTERMOST;
   default:
-    return StepBROKEN;
+    return StackRangeIsBase(frame->sp) ? StepOUTERMOST : StepBROKEN;
   }
 }
 
