@@ -46,11 +46,16 @@ for (['many children that wait', 150, 1000, 1000, 0], ['too many, with too much'
     my ($name, $children, $objects, $frees, $forgets) = @$_;
     subtest $name => sub {
         my $log = "$Dir/waits.paw";
-        my ($status, undef, $err) = run("$B/bin/eventrec", '-k', 'Object,System', '-p', 'block', '-o', $log, '--',
-                                        "$B/prog/waits", $children, $objects, $frees);
-        plan skip_all => 'nobody may run first here' if $status == 77 << 8;
+        my ($status, $err, $sum);
+        # On a busy machine the children may not all wait: then nothing need be forgotten, and it is done again.
+        for my $try (1 .. 4) {
+            ($status, undef, $err) = run("$B/bin/eventrec", '-k', 'Object,System', '-p', 'block', '-o', $log, '--',
+                                         "$B/prog/waits", $children, $objects, $frees);
+            plan skip_all => 'nobody may run first here' if $status == 77 << 8;
+            $sum = summary($log);
+            last if !$forgets || $sum->{forgotten} > 0;
+        }
         is($status, 0, 'is recorded') or diag $err;
-        my $sum = summary($log);
         is($sum->{frees} + $sum->{unmatched}, $children * $frees, 'all frees are there');
         my ($forgotten) = (run("$B/bin/eventview", $log))[1] =~ /^forgotten +what (\d+) /m;
         is($forgotten // 0, $sum->{forgotten}, 'what was forgotten is said');
