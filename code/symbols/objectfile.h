@@ -12,7 +12,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "symbols/bytesreader.h"
+#include "base/bytesreader.h"
 
 enum {
   ObjectBuildMAX = 64,               /* bytes of a build id */

@@ -7,8 +7,8 @@
  *
  * Tests: test/symbols/symbolstest.c, test/fuzz/fuzzsymbols.c
  */
-#ifndef SYMBOLS_BYTESREADER_H
-#define SYMBOLS_BYTESREADER_H
+#ifndef BASE_BYTESREADER_H
+#define BASE_BYTESREADER_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -144,4 +144,4 @@ static inline const char *ReaderString(Reader reader)
   return (const char *)begin;
 }
 
-#endif /* SYMBOLS_BYTESREADER_H */
+#endif /* BASE_BYTESREADER_H */
