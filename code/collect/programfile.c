@@ -4,9 +4,7 @@
  */
 #include "collect/programfile.h"
 
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +14,9 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/elf.h"
 #include "collect/regionmaker.h"
 #include "log/logfile.h"
-
-typedef ElfW(Ehdr) Ehdr;
-typedef ElfW(Phdr) Phdr;
-typedef ElfW(Shdr) Shdr;
-typedef ElfW(Sym) Sym;
 
 enum {
   programScriptsMAX = 4,       /* interpreters of interpreters */
@@ -110,40 +104,45 @@ static void programClose(Program program, Size *left)
   (void)close(program->fd);
 }
 
-/* programRead -- so many bytes of the file, and a NUL behind them, the caller's to free; NULL: they are not all there,
- * or too many for us */
+/* programPart -- an ElfReadMethod: so many bytes of the file; FALSE: they are not all there, or too many for us */
+static Bool programPart(void *data, uint64_t offset, void *bytes, Size size)
+{
+  Program program = data;
+  uint64_t there = (uint64_t)program->status.st_size;
+
+  if (offset > there || size > there - offset || size > program->left)
+    return FALSE;
+  program->left -= size;
+  return FileReadAt(program->fd, offset, bytes, size) == ResOK;
+}
+
+/* programRead -- the same, and a NUL behind them, the caller's to free; NULL: not all there, or too many */
 static void *programRead(Program program, uint64_t offset, uint64_t size)
 {
-  uint64_t there = (uint64_t)program->status.st_size;
-  char *bytes;
+  char *bytes = size > program->left ? NULL : malloc((Size)size + 1);
 
-  if (offset > there || size > there - offset || size > program->left || (bytes = malloc((Size)size + 1)) == NULL)
+  if (bytes == NULL || !programPart(program, offset, bytes, (Size)size)) {
+    free(bytes);
     return NULL;
-  program->left -= (Size)size;
+  }
   bytes[size] = '\0';
-  if (FileReadAt(program->fd, offset, bytes, (Size)size) == ResOK)
-    return bytes;
-  free(bytes);
-  return NULL;
+  return bytes;
 }
 
 /* programInterpreter -- the dynamic loader's path, the caller's to free; "": none, so it is static.  NULL: not known */
-static char *programInterpreter(Program program, const Ehdr *elf)
+static char *programInterpreter(Program program, Elf elf)
 {
-  Phdr *segment = programRead(program, elf->e_phoff, elf->e_phnum * sizeof *segment);
-  char *path = NULL;
-  Index i = 0;
+  ElfSegmentStruct segment;
+  Index i;
 
-  if (segment == NULL)
-    return NULL;
-  while (i < elf->e_phnum && segment[i].p_type != PT_INTERP)
-    ++i;
-  if (i == elf->e_phnum)
-    path = strdup("");
-  else if (segment[i].p_filesz <= programNameMAX)
-    path = programRead(program, segment[i].p_offset, segment[i].p_filesz);
-  free(segment);
-  return path;
+  for (i = 0; i < elf->segments.count; ++i) {
+    if (!ElfSegmentAt(&segment, elf, i))
+      return NULL;
+    if (segment.type == PT_INTERP)
+      return segment.cut || segment.size > programNameMAX ? NULL
+                                                          : programRead(program, segment.offset, segment.size);
+  }
+  return strdup("");
 }
 
 /* Functions that only one allocator has.  They are not wrapped: programs find out by their names whether it is there.
@@ -201,15 +200,15 @@ typedef struct ProgramSymbolsStruct {
 
 /* programSymbol -- one more symbol; all are asked for what is defined, and those for the dynamic loader for the rest,
  * too */
-static void programSymbol(ProgramSymbols symbols, const Sym *symbol, const char *name, Bool dynamic)
+static void programSymbol(ProgramSymbols symbols, const ElfSymbolStruct *symbol, const char *name, Bool dynamic)
 {
-  Bool there = symbol->st_shndx != SHN_UNDEF;
+  Bool there = symbol->section != SHN_UNDEF;
   unsigned door = dynamic ? programDoorOf(name) : 0;
   Index i;
 
   for (i = 0; (name[0] == '_' || name[0] == 'm') && i < ARRAY_LENGTH(programNames); ++i)
     if (strcmp(programNames[i], name) == 0) {
-      if (there && (symbol->st_info & 15) == STT_FUNC) {
+      if (there && symbol->type == STT_FUNC) {
         symbols->defines |= 1u << i;
         symbols->shows |= dynamic ? 1u << i : 0;
       } else if (!there && dynamic)
@@ -217,54 +216,55 @@ static void programSymbol(ProgramSymbols symbols, const Sym *symbol, const char 
     }
   if (there)
     symbols->doors.has |= door;
-  else if (symbol->st_info >> 4 == STB_WEAK)
+  else if (symbol->bind == STB_WEAK)
     symbols->doors.may |= door;
   else
     symbols->doors.asks |= door;
 }
 
 /* programTable -- the symbols of the first section of this type; there is one of each in what linkers make */
-static void programTable(ProgramSymbols symbols, Program program, const Shdr *section, Count count, unsigned type)
+static void programTable(ProgramSymbols symbols, Program program, Elf elf, unsigned type)
 {
-  Sym *symbol = NULL;
-  char *text = NULL;
-  Index i = 0, k;
+  ElfSectionStruct section, strings;
+  ElfSymbolStruct symbol;
+  ReaderStruct reader;
+  char *table, *text = NULL;
+  Index i = 0;
 
-  while (i < count && section[i].sh_type != type)
-    ++i;
-  if (i < count && section[i].sh_link < count) {
-    const Shdr *strings = &section[section[i].sh_link];
-    symbol = programRead(program, section[i].sh_offset, section[i].sh_size);
-    text = symbol == NULL ? NULL : programRead(program, strings->sh_offset, strings->sh_size);
-    for (k = 0; text != NULL && k < section[i].sh_size / sizeof *symbol; ++k)
-      if (symbol[k].st_name < strings->sh_size)
-        programSymbol(symbols, &symbol[k], text + symbol[k].st_name, type == SHT_DYNSYM);
-  }
-  free(symbol);
+  do
+    if (!ElfSectionAt(&section, elf, i++))
+      return;
+  while (section.type != type);
+  if (section.cut || !ElfSectionAt(&strings, elf, section.link) || strings.cut)
+    return;
+  table = programRead(program, section.offset, section.size);
+  if (table != NULL)
+    text = programRead(program, strings.offset, strings.size);
+  reader = ReaderOf((unsigned char *)table, (Size)section.size, 0, elf->swapped);
+  while (text != NULL && ElfSymbolNext(&symbol, elf, &reader))
+    if (symbol.name < strings.size)
+      programSymbol(symbols, &symbol, text + symbol.name, type == SHT_DYNSYM);
+  free(table);
   free(text);
 }
 
 /* programSymbols -- what can be known; the symbols that the dynamic loader needs come first */
-static void programSymbols(ProgramSymbols symbols, Program program, const Ehdr *elf, Bool all)
+static void programSymbols(ProgramSymbols symbols, Program program, Elf elf, Bool all)
 {
-  Shdr *section = programRead(program, elf->e_shoff, elf->e_shnum * sizeof *section);
-
   *symbols = (ProgramSymbolsStruct){.defines = 0};
-  if (section != NULL)
-    programTable(symbols, program, section, elf->e_shnum, SHT_DYNSYM);
-  if (section != NULL && all)
-    programTable(symbols, program, section, elf->e_shnum, SHT_SYMTAB);
+  programTable(symbols, program, elf, SHT_DYNSYM);
+  if (all)
+    programTable(symbols, program, elf, SHT_SYMTAB);
   if ((symbols->defines & programMALLOC) != 0) /* its own malloc calls libc's */
     symbols->doors.has |= programDoorLIBC;
-  free(section);
 }
 
 /* programIs -- is it an ELF file, of this machine's width? */
-static Bool programIs(const Ehdr *elf, Bool *foreignReturn)
+static Bool programIs(Elf elf, Program program, Bool *foreignReturn)
 {
-  Bool is = elf != NULL && memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0;
+  Bool is = ElfOpen(elf, programPart, program, (uint64_t)program->status.st_size) == ResOK && !elf->swapped;
 
-  *foreignReturn = is && elf->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+  *foreignReturn = is && elf->wide != (sizeof(void *) == 8);
   return is && !*foreignReturn;
 }
 
@@ -272,14 +272,12 @@ void ProgramDoorsRead(ProgramDoors doors, const char *path, uid_t user, Size *le
 {
   ProgramSymbolsStruct symbols = {.defines = 0};
   ProgramStruct program;
+  ElfStruct elf;
   Bool foreign;
-  Ehdr *elf;
 
   if (programOpen(&program, path, user, *left)) {
-    elf = programRead(&program, 0, sizeof *elf);
-    if (programIs(elf, &foreign))
-      programSymbols(&symbols, &program, elf, FALSE);
-    free(elf);
+    if (programIs(&elf, &program, &foreign))
+      programSymbols(&symbols, &program, &elf, FALSE);
     programClose(&program, left);
   }
   *doors = symbols.doors;
@@ -351,14 +349,14 @@ static const char *programElf(Program program)
   const char *reason = NULL;
   ProgramSymbolsStruct symbols;
   char *interpreter = NULL;
-  Ehdr *elf = programRead(program, 0, sizeof *elf);
+  ElfStruct elf;
   Bool foreign;
 
-  if (programIs(elf, &foreign)) {
-    interpreter = programInterpreter(program, elf);
+  if (programIs(&elf, program, &foreign)) {
+    interpreter = programInterpreter(program, &elf);
     reason = interpreter == NULL ? NULL : programLoads(program, interpreter);
     if (interpreter != NULL && reason == NULL) {
-      programSymbols(&symbols, program, elf, TRUE);
+      programSymbols(&symbols, program, &elf, TRUE);
       reason = programInside(&symbols);
     }
   } else {
@@ -366,7 +364,6 @@ static const char *programElf(Program program)
                      : "not an executable of this system";
   }
   free(interpreter);
-  free(elf);
   return reason;
 }
 

@@ -5,13 +5,13 @@
 #include "emit/modules.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/elf.h"
 #include "emit/emitter.h"
 
 #if defined(EventModuleLoadCODE) /* the registry of another emitter may have no modules */
@@ -21,9 +21,9 @@ enum {
   modulesLINES = 8192,
   modulesPAGES = 1024,   /* hashes of code pages that are in a module with an event already */
   modulesPAGE = 12,
-  modulesHEADER = 1024,  /* bytes of an ELF file that are read for its program headers */
-  modulesNOTE = 512,     /* and for its notes */
-  modulesBUILD = 64      /* bytes of a build id at most */
+  modulesFIRST = 1024,   /* bytes of a module that are read at once: program headers and notes, as a rule */
+  modulesNOTE = 512,     /* bytes of notes that are looked at */
+  modulesSEGMENTS = 64   /* and segments */
 };
 
 /* A module that was told. */
@@ -49,7 +49,7 @@ static struct {
   long memory;                     /* /proc/self/mem */
   char path[modulesPATH];
   char lines[modulesLINES];
-  uint8_t bytes[modulesHEADER];
+  uint8_t first[modulesFIRST];
 } modules LARGE;
 
 /* ---- The dynamic linker ---- */
@@ -81,69 +81,43 @@ static void *modulesEvent(Size before, const char *string, Size *lengthReturn)
   return BufferReserveNeeded(EventKindSystem, before + *lengthReturn + 1);
 }
 
-static Bool modulesRead(Word at, Size size)
+/* modulesRead -- an ElfReadMethod, for the module whose lines were read last */
+static Bool modulesRead(void *data, uint64_t offset, void *bytes, Size size)
 {
-  return modules.memory >= 0 &&
-         RawCall(SYS_pread64, modules.memory, modules.bytes, size, (uint64_t)at) == (long)size;
-}
+  Size mapped = modules.limit - modules.base;
 
-/* modulesNote -- the build id in the notes that were read, as text in `id`; FALSE: there is none */
-static Bool modulesNote(char *id, Size size)
-{
-  static const char digits[] = "0123456789abcdef";
-  Size at = 0, i;
-
-  while (at + sizeof(ElfW(Nhdr)) <= size) {
-    ElfW(Nhdr) note;
-    Size name = at + sizeof note, value;
-
-    memcpy(&note, modules.bytes + at, sizeof note);
-    if (note.n_namesz > size || note.n_descsz > size)
-      return FALSE;
-    value = name + WordAlignUp(note.n_namesz, 4);
-    at = value + WordAlignUp(note.n_descsz, 4);
-    if (at > size)
-      return FALSE;
-    if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(modules.bytes + name, "GNU", 4) != 0)
-      continue;
-    if (note.n_descsz == 0 || note.n_descsz > modulesBUILD)
-      return FALSE;
-    for (i = 0; i < note.n_descsz; ++i) {
-      id[2 * i] = digits[modules.bytes[value + i] >> 4];
-      id[2 * i + 1] = digits[modules.bytes[value + i] & 15];
-    }
-    id[2 * i] = '\0';
+  UNUSED(data);
+  if (offset < modulesFIRST && size <= modulesFIRST - offset) {
+    memcpy(bytes, modules.first + offset, size);
     return TRUE;
   }
-  return FALSE;
+  return offset < mapped && size <= mapped - offset &&
+         RawCall(SYS_pread64, modules.memory, bytes, size, (uint64_t)modules.base + offset) == (long)size;
 }
 
-/* modulesBuild -- the build id of the module; FALSE: it has none, or it cannot be read */
-static Bool modulesBuild(char *id)
+/* modulesBuild -- the build id of the module, in hex; FALSE: it has none, or it cannot be read */
+static Bool modulesBuild(char id[2 * ElfBuildMAX + 1])
 {
-  ElfW(Ehdr) header;
-  ElfW(Phdr) segment[16], *at;
-  Word first = 0;
+  ElfSegmentStruct segment;
   Bool loads = FALSE;
+  ElfStruct elf;
+  uint64_t first = 0, at;
+  Index i;
 
-  if (!modulesRead(modules.base, modulesHEADER))
+  if (modules.memory < 0 ||
+      RawCall(SYS_pread64, modules.memory, modules.first, modulesFIRST, (uint64_t)modules.base) != modulesFIRST ||
+      ElfOpen(&elf, modulesRead, NULL, ElfUNKNOWN) != ResOK)
     return FALSE;
-  memcpy(&header, modules.bytes, sizeof header);
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *segment ||
-      header.e_phnum > ARRAY_LENGTH(segment) || header.e_phoff > modulesHEADER ||
-      header.e_phnum * sizeof *segment > modulesHEADER - header.e_phoff)
-    return FALSE;
-  memcpy(segment, modules.bytes + header.e_phoff, header.e_phnum * sizeof *segment);
-  for (at = segment; at < segment + header.e_phnum; ++at) {
-    if (at->p_type == PT_LOAD && !loads) {
-      first = at->p_vaddr - at->p_offset;
+  for (i = 0; i < modulesSEGMENTS && ElfSegmentAt(&segment, &elf, i); ++i) {
+    if (segment.type == PT_LOAD && !loads) {
+      first = segment.address - segment.offset;
       loads = TRUE;
     }
-    if (at->p_type == PT_NOTE && loads) {
-      Size size = at->p_filesz < modulesNOTE ? (Size)at->p_filesz : modulesNOTE;
-      if (modulesRead(modules.base + (Word)at->p_vaddr - first, size) && modulesNote(id, size))
-        return TRUE;
-    }
+    /* The file's notes are where the module's first segment says that addresses are. */
+    at = segment.address - first;
+    if (segment.type == PT_NOTE && loads &&
+        ElfBuild(id, &elf, at, at + (segment.size < modulesNOTE ? segment.size : modulesNOTE)))
+      return TRUE;
   }
   return FALSE;
 }
@@ -151,7 +125,7 @@ static Bool modulesBuild(char *id)
 /* modulesEmit -- the events of the module whose lines were read last */
 static void modulesEmit(void)
 {
-  char id[2 * modulesBUILD + 1];
+  char id[2 * ElfBuildMAX + 1];
   Size length;
   void *room = modulesEvent(offsetof(EventAWSStruct, f2), modules.path, &length);
 

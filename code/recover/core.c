@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/elf.h"
 #include "format/region.h"
-#include "recover/elf.h"
 #include "recover/orphanregion.h"
 #include "recover/regionfile.h"
 
@@ -21,7 +21,9 @@ enum {
   coreTicks = 1000000000,   /* ticks a second, if no header block says how many */
   corePieceSIZE = 1 << 20,  /* read at a time */
   coreProcessesMAX = 64,    /* of which one core may have events */
-  coreHeadersMAX = 1024     /* header blocks whose places are remembered */
+  coreHeadersMAX = 1024,    /* header blocks whose places are remembered */
+  coreNoteMAX = 16 << 20,   /* bytes of a note that are looked at */
+  coreFILE = 0x46494c45     /* NT_FILE */
 };
 
 /* A process of which the core has something. */
@@ -43,6 +45,7 @@ typedef struct coreHeaderStruct {
 
 /* Always true: `to` has whole, sound header blocks and blocks, and nothing else; `process` has each identity once. */
 typedef struct coreStruct {
+  File file;             /* the caller's */
   ElfStruct elf;
   Reporter reporter;
   int to;                /* the temporary file */
@@ -125,7 +128,7 @@ enum { coreWasteMAX = 64 << 20 }; /* bytes */
  * do */
 static Res coreBlockAt(Core core, ElfSegment segment, uint64_t at)
 {
-  File file = core->elf.file;
+  File file = core->file;
   uint64_t left = segment->size - at;
   Size whole;
 
@@ -146,7 +149,7 @@ static Res coreBlockAt(Core core, ElfSegment segment, uint64_t at)
 static void coreHeaderAt(Core core, ElfSegment segment, uint64_t at)
 {
   uint64_t offset = segment->offset + at, left = segment->size - at;
-  File file = core->elf.file;
+  File file = core->file;
   unsigned version[3];
   const char *body;
   CoreHeader header;
@@ -178,7 +181,7 @@ static void coreRegionAt(Core core, ElfSegment segment, uint64_t at)
   CoreProcess process;
 
   if (segment->size - at < sizeof *header ||
-      FileRead(core->elf.file, segment->offset + at, header, sizeof *header) != ResOK)
+      FileRead(core->file, segment->offset + at, header, sizeof *header) != ResOK)
     return;
   /* The region in private memory has the same identity, and no header block. */
   if (header->order != BlockORDER || header->text.generation == 0)
@@ -214,7 +217,7 @@ static Res corePiece(Core core, ElfSegment segment, uint64_t at, Size size, Size
 /* coreSegment -- write the blocks that are in a segment, and remember its header blocks.  ResIO. */
 static Res coreSegment(Core core, ElfSegment segment)
 {
-  File file = core->elf.file;
+  File file = core->file;
   uint64_t at = 0;
   Res res = ResOK;
 
@@ -252,7 +255,7 @@ static Bool coreFileIsIts(Core core, RegionFile file)
   struct stat its;
   Index i;
 
-  if (fstat(core->elf.file->fd, &its) != 0 || !OrphanRegionRead(&core->region))
+  if (fstat(core->file->fd, &its) != 0 || !OrphanRegionRead(&core->region))
     return FALSE;
   for (i = 0; i < core->processes; ++i)
     if (core->process[i].identity == core->region.header.identity)
@@ -272,7 +275,7 @@ static void coreFileGone(Core core, const char *path)
       return;
   if (!core->gone)
     ReporterLack(core->reporter, "%s: the memory that the process shared is not in the core, and the file that it "
-                 "was, %s, cannot be read: %s", core->elf.file->path, path, strerror(errno));
+                 "was, %s, cannot be read: %s", core->file->path, path, strerror(errno));
   core->gone = TRUE;
 }
 
@@ -296,7 +299,7 @@ static Res coreFileTake(Core core, RegionFile file, const char *path)
       res = coreBlock(core, size);
   if (res == ResOK)
     ReporterNote(core->reporter, "%s: the memory that it shared is not in the core; took it from %s",
-                 core->elf.file->path, path);
+                 core->file->path, path);
   return res;
 }
 
@@ -309,7 +312,7 @@ static Res coreFileVisit(void *data, RegionFile file)
   Res res;
 
   (void)snprintf(path, sizeof path, "%s/%s", file->folder, file->file);
-  if (!OrphanRegionOpen(&core->region, file, FALSE, fstat(core->elf.file->fd, &its) == 0 ? its.st_uid : geteuid())) {
+  if (!OrphanRegionOpen(&core->region, file, FALSE, fstat(core->file->fd, &its) == 0 ? its.st_uid : geteuid())) {
     coreFileGone(core, path);
     return ResOK;
   }
@@ -318,15 +321,14 @@ static Res coreFileVisit(void *data, RegionFile file)
   return res;
 }
 
-/* coreFile -- called for each file that the process had mapped (ElfFiles): write its blocks, if it is a region */
-static Bool coreFile(void *data, const char *path)
+/* coreFile -- a file that the process had mapped: write its blocks, if it is a region; TRUE: that failed */
+static Bool coreFile(Core core, const char *path)
 {
-  Core core = data;
   Res res;
 
   if (!RegionNamed(path))
     return FALSE;
-  res = RegionFileNamed(path, 0, core->elf.file->path, coreFileVisit, core);
+  res = RegionFileNamed(path, 0, core->file->path, coreFileVisit, core);
   if (res == ResPARAM) { /* a memfd, or not in a folder where regions are */
     errno = ENOENT;
     coreFileGone(core, path);
@@ -334,6 +336,37 @@ static Bool coreFile(void *data, const char *path)
   }
   core->failed = res;
   return res != ResOK;
+}
+
+/* coreNote -- the files of a note: how many, the size of a page, three words for each, and then their paths */
+static void coreNote(Core core, const ElfNoteStruct *note)
+{
+  Size size = note->size < coreNoteMAX ? note->size : coreNoteMAX;
+  unsigned char *bytes = malloc(size + 1);
+  ReaderStruct reader = ReaderOf(bytes, size, 0, FALSE);
+  unsigned word = core->elf.wide ? 8 : 4;
+  const char *path;
+  uint64_t count;
+
+  if (bytes != NULL && ElfRead(&core->elf, note->content, bytes, size)) {
+    count = ReaderUnsigned(&reader, word);
+    ReaderSkip(&reader, word);
+    ReaderSkip(&reader, count > size ? size : 3 * word * count);
+    while (count-- > 0 && (path = ReaderString(&reader)) != NULL && !coreFile(core, path))
+      continue;
+  }
+  free(bytes);
+}
+
+/* coreNotes -- the files that the notes of a segment name */
+static void coreNotes(Core core, ElfSegment segment)
+{
+  uint64_t at = segment->offset, limit = segment->offset + segment->size;
+  ElfNoteStruct note;
+
+  while (ElfNoteNext(&note, &core->elf, &at, limit))
+    if (note.type == coreFILE)
+      coreNote(core, &note);
 }
 
 /* ---- The whole core ---- */
@@ -347,7 +380,7 @@ static Res coreInvent(Core core, CoreProcess process)
   TextStruct text;
 
   ReporterNote(core->reporter, "%s: what describes the events of process %u is not in the core; they are read as this "
-               "program knows them, and times count ticks of its clock", core->elf.file->path, process->pid);
+               "program knows them, and times count ticks of its clock", core->file->path, process->pid);
   memset(header, 0, sizeof *header);
   header->major = version[0];
   header->median = version[1];
@@ -379,7 +412,7 @@ static Res coreHeads(Core core)
     process = coreProcessFind(core, header->identity);
     if (process == NULL || !process->blocks)
       continue;
-    res = FileRead(core->elf.file, header->offset, core->text, header->length);
+    res = FileRead(core->file, header->offset, core->text, header->length);
     if (res == ResOK)
       res = FileWriteAll(core->to, core->text, header->length);
     process->headed = TRUE;
@@ -397,18 +430,18 @@ static Res coreSearch(Core core)
   Res res = ResOK;
   Index i;
 
-  for (i = 0; i < core->elf.count && res == ResOK; ++i) {
+  for (i = 0; i < core->elf.segments.count && res == ResOK; ++i) {
     if (!ElfSegmentAt(&segment, &core->elf, i)) {
       core->cut = TRUE;
       break;
     }
     core->cut |= segment.cut;
-    if (segment.memory)
+    if (segment.type == PT_LOAD)
       res = coreSegment(core, &segment);
   }
-  for (i = 0; i < core->elf.count && res == ResOK && ElfSegmentAt(&segment, &core->elf, i); ++i)
-    if (segment.notes)
-      ElfFiles(&core->elf, &segment, coreFile, core);
+  for (i = 0; i < core->elf.segments.count && res == ResOK && ElfSegmentAt(&segment, &core->elf, i); ++i)
+    if (segment.type == PT_NOTE)
+      coreNotes(core, &segment);
   if (res == ResOK)
     res = core->failed;
   return res == ResOK ? coreHeads(core) : res;
@@ -417,7 +450,7 @@ static Res coreSearch(Core core)
 /* coreTell -- tell what was found; returns of how many processes */
 static Count coreTell(Core core)
 {
-  const char *path = core->elf.file->path;
+  const char *path = core->file->path;
   Count found = 0;
   Index i;
 
@@ -449,6 +482,30 @@ static Res coreReplace(File file, int fd)
   return ResOK;
 }
 
+Bool CoreMay(File file)
+{
+  const unsigned char *bytes = FileBytes(file, 0, SELFMAG);
+
+  return bytes != NULL && ElfMagic(bytes);
+}
+
+/* coreRead -- an ElfReadMethod */
+static Bool coreRead(void *data, uint64_t offset, void *bytes, Size size)
+{
+  return FileRead(data, offset, bytes, size) == ResOK;
+}
+
+/* coreOpen -- ResFORMAT: it is no core; ResVERSION: it has the other byte order */
+static Res coreOpen(Core core, File file)
+{
+  Res res = ElfOpen(&core->elf, coreRead, file, file->size);
+
+  core->file = file;
+  if (res == ResOK && core->elf.swapped)
+    return ResVERSION;
+  return res == ResOK && core->elf.type == ET_CORE ? ResOK : ResFORMAT;
+}
+
 Res CoreTake(File file, Reporter reporter, char *error, Size size)
 {
   Core core = calloc(1, sizeof *core);
@@ -458,7 +515,7 @@ Res CoreTake(File file, Reporter reporter, char *error, Size size)
   if (core == NULL)
     return ResMEMORY;
   core->reporter = reporter;
-  res = ElfOpen(&core->elf, file);
+  res = coreOpen(core, file);
   core->to = res == ResOK ? FileOpenTemporary() : -1;
   if (res == ResOK)
     res = core->to < 0 ? ResIO : coreSearch(core);

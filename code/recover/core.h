@@ -15,8 +15,11 @@
 #include "log/damage.h"
 #include "log/logfile.h"
 
-/* CoreTake -- copy the header blocks and the sound blocks of a core (ElfIs) into a temporary file, which `file` is from
- * then on; the core itself is not changed
+/* CoreMay -- does the file begin as cores, and other ELF files, do? */
+extern Bool CoreMay(File file);
+
+/* CoreTake -- copy the header blocks and the sound blocks of a core into a temporary file, which `file` is from then on; the
+ * core itself is not changed
  *
  * If the core lacks the memory that the process shared with others, and the file of its region still exists, the blocks
  * are taken from there.  Notes tell what was found, and what may be missing.

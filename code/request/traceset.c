@@ -14,7 +14,6 @@
 #include "format/block.h"
 #include "log/copies.h"
 #include "recover/core.h"
-#include "recover/elf.h"
 #include "recover/orphanreader.h"
 #include "request/reading.h"
 #include "request/traceset.h"
@@ -38,7 +37,7 @@ static Res logFileAdd(Log log, const char *path, char *error, Size size)
     return res;
   }
   file->path = copy;
-  return ElfIs(file) ? CoreTake(file, &log->reporter, error, size) : ResOK;
+  return CoreMay(file) ? CoreTake(file, &log->reporter, error, size) : ResOK;
 }
 
 /* logBegins -- does the file begin with a magic? */

@@ -50,7 +50,7 @@ static Bool debugSum(ObjectFile object, uint32_t sum)
   uint64_t at = 0;
   ssize_t n = 0, i;
 
-  while (bytes != NULL && at < object->size && (n = pread(object->fd, bytes, debugReadSIZE, (off_t)at)) > 0) {
+  while (bytes != NULL && at < object->elf.size && (n = pread(object->fd, bytes, debugReadSIZE, (off_t)at)) > 0) {
     for (i = 0; i < n; ++i) {
       crc = table[(crc ^ bytes[i]) & 15] ^ crc >> 4;
       crc = table[(crc ^ (uint32_t)bytes[i] >> 4) & 15] ^ crc >> 4;
@@ -58,7 +58,7 @@ static Bool debugSum(ObjectFile object, uint32_t sum)
     at += (uint64_t)n;
   }
   free(bytes);
-  return at == object->size && ~crc == sum;
+  return at == object->elf.size && ~crc == sum;
 }
 
 /* debugTry -- is what stands at debug->path what is looked for? */
@@ -107,13 +107,13 @@ static ObjectFile debugLink(Debug debug, const char *path, ObjectFile module)
   const char *slash = strrchr(path, '/');
   Size size;
   const unsigned char *bytes = ObjectBytes(module, ObjectNamed(module, ".gnu_debuglink"), &size);
-  ReaderStruct reader = ReaderOf(bytes, size, 0, module->swapped);
+  ReaderStruct reader = ReaderOf(bytes, size, 0, module->elf.swapped);
   debugLinkStruct link = {path, ReaderString(&reader), slash == NULL ? 0 : (int)(slash - path)};
   ObjectFile object;
 
   if (link.name == NULL || link.name[0] == '\0' || strchr(link.name, '/') != NULL || size < 4)
     return NULL;
-  reader = ReaderOf(bytes, size, (size - 4) / 4 * 4, module->swapped);
+  reader = ReaderOf(bytes, size, (size - 4) / 4 * 4, module->elf.swapped);
   debug->sum = ReaderU32(&reader);
   object = debugLinked(debug, "", 0, &link);
   if (object == NULL && snprintf(debug->path, DebugPathMAX, "%.*s/.debug/%s", link.folder, path, link.name) < DebugPathMAX)
@@ -133,9 +133,8 @@ ObjectFile DebugFileFind(char *found, const char *path, ObjectFile module, const
 
 ObjectFile DebugFileAlt(ObjectFile object, const char *path)
 {
-  static const char digits[] = "0123456789abcdef";
   const char *slash = strrchr(path, '/'), *name;
-  char found[DebugPathMAX], build[2 * ObjectBuildMAX];
+  char found[DebugPathMAX], build[2 * ElfBuildMAX + 1];
   debugStruct debug = {.build = build, .path = found};
   Size size;
   const unsigned char *bytes = ObjectBytes(object, ObjectNamed(object, ".gnu_debugaltlink"), &size);
@@ -144,12 +143,10 @@ ObjectFile DebugFileAlt(ObjectFile object, const char *path)
   int n;
 
   name = ReaderString(&reader);
-  if (name == NULL || ReaderLeft(&reader) < 2 || ReaderLeft(&reader) > ObjectBuildMAX)
+  if (name == NULL || ReaderLeft(&reader) < 2 || ReaderLeft(&reader) > ElfBuildMAX)
     return NULL;
-  for (; ReaderLeft(&reader) > 0; ++reader.next) {
-    build[debug.length++] = digits[*reader.next >> 4];
-    build[debug.length++] = digits[*reader.next & 15];
-  }
+  debug.length = 2 * ReaderLeft(&reader);
+  ElfBuildText(build, reader.next, ReaderLeft(&reader));
   n = name[0] == '/' || slash == NULL ? snprintf(found, sizeof found, "%s", name) :
                                         snprintf(found, sizeof found, "%.*s/%s", (int)(slash - path), path, name);
   if (n > 0 && n < DebugPathMAX)

@@ -37,7 +37,7 @@ Bool DwarfSpend(Dwarf dwarf, uint64_t bytes)
 
 ReaderStruct DwarfReader(Dwarf dwarf, unsigned section, uint64_t offset)
 {
-  return ReaderOf(dwarf->section[section].bytes, dwarf->section[section].size, offset, dwarf->object->swapped);
+  return ReaderOf(dwarf->section[section].bytes, dwarf->section[section].size, offset, dwarf->object->elf.swapped);
 }
 
 const char *DwarfString(Dwarf dwarf, unsigned section, uint64_t offset)

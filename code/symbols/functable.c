@@ -4,7 +4,6 @@
  */
 #include "symbols/functable.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -17,42 +16,29 @@ static ObjectSection funcSection(ObjectFile object, uint32_t type)
   Index i;
 
   for (i = 0; i < object->sections; ++i)
-    if (object->section[i].type == type && object->section[i].size > 0 && object->section[i].link < object->sections)
+    if (object->section[i].head.type == type && object->section[i].head.size > 0 &&
+        object->section[i].head.link < object->sections)
       return &object->section[i];
   return NULL;
 }
 
-/* funcSymbol -- read one symbol; FALSE: it is no function that is here */
-static Bool funcSymbol(Func func, uint32_t *nameReturn, ObjectFile object, Reader reader)
+/* funcOf -- FALSE: the symbol is no function that is here */
+static Bool funcOf(Func func, ObjectFile object, const ElfSymbolStruct *symbol)
 {
-  unsigned info, section, word = object->wide ? 8 : 4;
-
-  *nameReturn = ReaderU32(reader);
-  if (object->wide) {
-    info = ReaderU8(reader);
-    ReaderSkip(reader, 1);
-    section = ReaderU16(reader);
-    func->address = ReaderUnsigned(reader, word);
-    func->size = ReaderUnsigned(reader, word);
-  } else {
-    func->address = ReaderUnsigned(reader, word);
-    func->size = ReaderUnsigned(reader, word);
-    info = ReaderU8(reader);
-    ReaderSkip(reader, 1);
-    section = ReaderU16(reader);
-  }
-  func->rank = ELF32_ST_BIND(info) == STB_GLOBAL ? 0 : ELF32_ST_BIND(info) == STB_WEAK ? 1 : 2;
-  info = ELF32_ST_TYPE(info);
-  return section != SHN_UNDEF && func->address != 0 &&
-         (info == STT_FUNC || info == STT_GNU_IFUNC || (info == STT_NOTYPE && func->size > 0)) &&
+  func->address = symbol->address;
+  func->size = symbol->size;
+  func->rank = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
+  return symbol->section != SHN_UNDEF && func->address != 0 &&
+         (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC || (symbol->type == STT_NOTYPE && func->size > 0)) &&
          ObjectRuns(object, func->address);
 }
 
 Bool FuncTableAdd(FuncTable table, ObjectFile object)
 {
   ObjectSection section = funcSection(object, SHT_SYMTAB);
-  Size size, namesSize, entry = object->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
   const unsigned char *bytes, *names;
+  ElfSymbolStruct symbol;
+  Size size, namesSize;
   ReaderStruct reader;
 
   if (section == NULL)
@@ -60,18 +46,15 @@ Bool FuncTableAdd(FuncTable table, ObjectFile object)
   if (section == NULL)
     return TRUE;
   bytes = ObjectBytes(object, section, &size);
-  names = ObjectBytes(object, &object->section[section->link], &namesSize);
+  names = ObjectBytes(object, &object->section[section->head.link], &namesSize);
   if (bytes == NULL || names == NULL)
     return TRUE;
-  reader = ReaderOf(bytes, size / entry * entry, 0, object->swapped);
-  while (ReaderLeft(&reader) >= entry) {
+  reader = ReaderOf(bytes, size, 0, object->elf.swapped);
+  while (ElfSymbolNext(&symbol, &object->elf, &reader)) {
+    ReaderStruct string = ReaderOf(names, namesSize, symbol.name, FALSE);
     FuncStruct func;
-    uint32_t name;
-    Size at = ReaderLeft(&reader);
-    Bool is = funcSymbol(&func, &name, object, &reader);
-    ReaderStruct string = ReaderOf(names, namesSize, name, FALSE);
-    ReaderSkip(&reader, entry - (at - ReaderLeft(&reader)));
-    if (!is || (func.name = ReaderString(&string)) == NULL || func.name[0] == '\0' || func.name[0] == '$')
+    if (!funcOf(&func, object, &symbol) || (func.name = ReaderString(&string)) == NULL || func.name[0] == '\0' ||
+        func.name[0] == '$')
       continue;
     func.rank = (uint8_t)(func.rank * 4 + (func.name[0] == '_') + (func.name[0] == '_' && func.name[1] == '_'));
     if (!Grow(&table->func, &table->capacity, table->count, sizeof func))

@@ -4,24 +4,17 @@
  */
 #include "symbols/objectfile.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log/logfile.h"
 #include "symbols/inflate.h"
-
-enum {
-  objectNoteMAX = 1 << 16,  /* bytes of notes that are looked at */
-  objectHeadMAX = sizeof(Elf64_Ehdr)
-};
 
 int ObjectOpenRegular(const char *path, int flags)
 {
-  char own[32];
   struct stat status;
   /* A descriptor of this kind only names the file.  To open a device for reading may do something. */
   int fd = -1, place = open(path, O_PATH | O_CLOEXEC | flags);
@@ -30,110 +23,39 @@ int ObjectOpenRegular(const char *path, int flags)
     return -1;
   if (fstat(place, &status) == 0) {
     errno = EINVAL;
-    if (S_ISREG(status.st_mode)) {
-      (void)snprintf(own, sizeof own, "/proc/self/fd/%d", place);
-      fd = open(own, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    }
+    if (S_ISREG(status.st_mode))
+      fd = FileAgain(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   }
   (void)close(place);
   return fd;
 }
 
-/* objectRead -- `size` bytes at `offset`; FALSE: the file has them not, any more */
-static Bool objectRead(ObjectFile object, void *bytes, uint64_t offset, Size size)
+/* objectRead -- an ElfReadMethod */
+static Bool objectRead(void *data, uint64_t offset, void *bytes, Size size)
 {
-  char *to = bytes;
+  ObjectFile object = data;
 
-  if (offset > object->size || size > object->size - offset)
-    return FALSE;
-  while (size > 0) {
-    ssize_t n = pread(object->fd, to, size, (off_t)offset);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return FALSE;
-    to += n;
-    offset += (uint64_t)n;
-    size -= (Size)n;
-  }
-  return TRUE;
-}
-
-/* objectTable -- so much of a table of `count` entries of `entry` bytes as the file has; NULL: none.  free() it. */
-static unsigned char *objectTable(ObjectFile object, uint64_t offset, Count *count, Size entry, Size least)
-{
-  unsigned char *table;
-
-  if (entry < least || offset >= object->size)
-    *count = 0;
-  else if (*count > (object->size - offset) / entry)
-    *count = (Count)((object->size - offset) / entry);
-  if (*count == 0)
-    return NULL;
-  table = malloc(*count * entry);
-  if (table != NULL && !objectRead(object, table, offset, *count * entry)) {
-    free(table);
-    table = NULL;
-  }
-  return table;
+  return FileReadAt(object->fd, offset, bytes, size) == ResOK;
 }
 
 /* ---- Sections ---- */
 
-static void objectSection(ObjectFile object, ObjectSection section, Reader reader)
+static Res objectSections(ObjectFile object)
 {
-  unsigned word = object->wide ? 8 : 4;
+  Count count = object->elf.sections.count < ObjectSectionsMAX ? object->elf.sections.count : ObjectSectionsMAX;
+  ElfSectionStruct head;
 
-  section->name = ReaderU32(reader);
-  section->type = ReaderU32(reader);
-  section->flags = ReaderUnsigned(reader, word);
-  section->address = ReaderUnsigned(reader, word);
-  section->offset = ReaderUnsigned(reader, word);
-  section->size = ReaderUnsigned(reader, word);
-  section->link = ReaderU32(reader);
-  if (section->type != SHT_NOBITS &&
-      (section->offset > object->size || section->size > object->size - section->offset))
-    section->offset = section->size = 0; /* a file that was cut */
-}
-
-/* objectSections -- the table of sections, of which the first knows how many there are if they are too many to count */
-static Res objectSections(ObjectFile object, uint64_t offset, Count count, Size entry, Index names)
-{
-  Size least = object->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
-  ObjectSectionStruct first = {0};
-  unsigned char *table;
-  ReaderStruct reader;
-  Count one = 1;
-  Index i;
-
-  if (offset == 0)
+  if (!ElfSectionAt(&head, &object->elf, 0))
     return ResOK;
-  table = objectTable(object, offset, &one, entry, least);
-  if (table == NULL)
-    return ResOK;
-  reader = ReaderOf(table, entry, 0, object->swapped);
-  objectSection(object, &first, &reader);
-  free(table);
-  if (count == 0)
-    count = (Count)first.size;
-  if (names == SHN_XINDEX)
-    names = first.link;
-  if (count > ObjectSectionsMAX)
-    count = ObjectSectionsMAX;
-  table = objectTable(object, offset, &count, entry, least);
-  object->section = table == NULL ? NULL : calloc(count, sizeof *object->section);
-  for (i = 0; object->section != NULL && i < count; ++i) {
-    reader = ReaderOf(table, count * entry, i * entry, object->swapped);
-    objectSection(object, &object->section[i], &reader);
-    object->sections = i + 1;
-  }
-  if (names < object->sections)
-    object->names = &object->section[names];
-  if (table != NULL && object->section == NULL) {
-    free(table);
+  object->section = calloc(count, sizeof *object->section);
+  if (object->section == NULL)
     return ResMEMORY;
+  while (object->sections < count && ElfSectionAt(&head, &object->elf, object->sections)) {
+    head.size = head.cut ? 0 : head.size;
+    object->section[object->sections++].head = head;
   }
-  free(table);
+  if (object->elf.names < object->sections)
+    object->names = &object->section[object->elf.names];
   return ResOK;
 }
 
@@ -141,13 +63,13 @@ static Res objectSections(ObjectFile object, uint64_t offset, Count count, Size 
 static void objectUnpack(ObjectFile object, ObjectSection section)
 {
   unsigned char *packed = section->bytes;
-  ReaderStruct reader = ReaderOf(packed, section->length, 0, object->swapped);
+  ReaderStruct reader = ReaderOf(packed, section->length, 0, object->elf.swapped);
   uint32_t type = ReaderU32(&reader);
   uint64_t size;
 
-  ReaderSkip(&reader, object->wide ? 4 : 0);
-  size = ReaderUnsigned(&reader, object->wide ? 8 : 4);
-  ReaderSkip(&reader, object->wide ? 8 : 4); /* the alignment */
+  ReaderSkip(&reader, object->elf.wide ? 4 : 0);
+  size = ReaderUnsigned(&reader, object->elf.wide ? 8 : 4);
+  ReaderSkip(&reader, object->elf.wide ? 8 : 4); /* the alignment */
   section->bytes = NULL;
   section->length = 0;
   if (!reader.failed && type != ELFCOMPRESS_ZLIB)
@@ -171,14 +93,14 @@ const unsigned char *ObjectBytes(ObjectFile object, ObjectSection section, Size 
     return NULL;
   if (!section->tried) {
     section->tried = TRUE;
-    if (section->type != SHT_NOBITS && section->size <= ObjectSectionMAX) {
-      section->bytes = malloc((Size)section->size + 1);
-      section->length = (Size)section->size;
-      if (section->bytes != NULL && !objectRead(object, section->bytes, section->offset, section->length)) {
+    if (section->head.type != SHT_NOBITS && section->head.size <= ObjectSectionMAX) {
+      section->bytes = malloc((Size)section->head.size + 1);
+      section->length = (Size)section->head.size;
+      if (section->bytes != NULL && !ElfRead(&object->elf, section->head.offset, section->bytes, section->length)) {
         free(section->bytes);
         section->bytes = NULL;
       }
-      if (section->bytes != NULL && (section->flags & SHF_COMPRESSED) != 0)
+      if (section->bytes != NULL && (section->head.flags & SHF_COMPRESSED) != 0)
         objectUnpack(object, section);
     }
   }
@@ -194,7 +116,8 @@ ObjectSection ObjectNamed(ObjectFile object, const char *name)
 
   for (i = 0; names != NULL && i < object->sections; ++i) {
     ObjectSection section = &object->section[i];
-    if (section->name < size && size - section->name >= length && memcmp(names + section->name, name, length) == 0)
+    if (section->head.name < size && size - section->head.name >= length &&
+        memcmp(names + section->head.name, name, length) == 0)
       return section;
   }
   return NULL;
@@ -202,153 +125,72 @@ ObjectSection ObjectNamed(ObjectFile object, const char *name)
 
 /* ---- Segments ---- */
 
-static void objectSegment(ObjectFile object, ObjectSegment segment, Reader reader)
+static Res objectSegments(ObjectFile object)
 {
-  unsigned word = object->wide ? 8 : 4;
-  uint32_t flags = 0;
-
-  segment->type = ReaderU32(reader);
-  if (object->wide)
-    flags = ReaderU32(reader);
-  segment->offset = ReaderUnsigned(reader, word);
-  segment->address = ReaderUnsigned(reader, word);
-  ReaderSkip(reader, word);
-  segment->size = ReaderUnsigned(reader, word);
-  segment->memory = ReaderUnsigned(reader, word);
-  if (!object->wide)
-    flags = ReaderU32(reader);
-  segment->runs = segment->type == PT_LOAD && (flags & PF_X) != 0;
-  if (segment->offset > object->size || segment->size > object->size - segment->offset)
-    segment->size = 0; /* of a file with debug information only, as a rule */
-}
-
-static Res objectSegments(ObjectFile object, uint64_t offset, Count count, Size entry)
-{
-  Size least = object->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
-  unsigned char *table;
+  Count count = object->elf.segments.count < ObjectSegmentsMAX ? object->elf.segments.count : ObjectSegmentsMAX;
   Bool begun = FALSE;
-  Index i;
 
-  if (count > ObjectSegmentsMAX)
-    count = ObjectSegmentsMAX;
-  table = objectTable(object, offset, &count, entry, least);
-  if (table == NULL)
-    return ResOK;
-  object->segment = calloc(count, sizeof *object->segment);
-  for (i = 0; object->segment != NULL && i < count; ++i) {
-    ReaderStruct reader = ReaderOf(table, count * entry, i * entry, object->swapped);
-    ObjectSegment segment = &object->segment[i];
-    objectSegment(object, segment, &reader);
-    object->segments = i + 1;
+  object->segment = calloc(count + 1, sizeof *object->segment);
+  if (object->segment == NULL)
+    return ResMEMORY;
+  while (object->segments < count && ElfSegmentAt(&object->segment[object->segments], &object->elf, object->segments)) {
+    ElfSegment segment = &object->segment[object->segments++];
     if (segment->type == PT_LOAD && !begun) {
       begun = TRUE;
       object->begin = segment->address - segment->offset;
     }
   }
-  free(table);
-  return object->segment == NULL ? ResMEMORY : ResOK;
+  return ResOK;
 }
 
 Bool ObjectRuns(ObjectFile object, uint64_t address)
 {
   Index i;
 
-  for (i = 0; i < object->segments; ++i)
-    if (object->segment[i].runs && address - object->segment[i].address < object->segment[i].memory)
+  for (i = 0; i < object->segments; ++i) {
+    ElfSegment segment = &object->segment[i];
+    if (segment->type == PT_LOAD && (segment->flags & PF_X) != 0 && address - segment->address < segment->memory)
       return TRUE;
+  }
   return FALSE;
 }
 
 /* ---- The build id ---- */
 
-/* objectNotes -- look for it in `size` bytes of notes at `offset` */
-static void objectNotes(ObjectFile object, uint64_t offset, uint64_t size)
-{
-  Size length = size < objectNoteMAX ? (Size)size : objectNoteMAX;
-  unsigned char *bytes = length == 0 || object->buildLength > 0 ? NULL : malloc(length);
-  ReaderStruct reader;
-
-  if (bytes != NULL && objectRead(object, bytes, offset, length)) {
-    reader = ReaderOf(bytes, length, 0, object->swapped);
-    while (ReaderLeft(&reader) >= sizeof(Elf32_Nhdr)) {
-      uint32_t name = ReaderU32(&reader), content = ReaderU32(&reader), type = ReaderU32(&reader);
-      const unsigned char *at = reader.next;
-      ReaderSkip(&reader, ((uint64_t)name + 3) / 4 * 4);
-      if (!reader.failed && type == NT_GNU_BUILD_ID && name == 4 && memcmp(at, "GNU", 4) == 0 &&
-          content <= ObjectBuildMAX && content <= ReaderLeft(&reader)) {
-        memcpy(object->build, reader.next, content);
-        object->buildLength = content;
-        break;
-      }
-      ReaderSkip(&reader, ((uint64_t)content + 3) / 4 * 4);
-    }
-  }
-  free(bytes);
-}
-
 static void objectBuild(ObjectFile object)
 {
+  Bool found = FALSE;
   Index i;
 
-  for (i = 0; i < object->sections; ++i)
-    if (object->section[i].type == SHT_NOTE)
-      objectNotes(object, object->section[i].offset, object->section[i].size);
-  for (i = 0; i < object->segments; ++i)
-    if (object->segment[i].type == PT_NOTE)
-      objectNotes(object, object->segment[i].offset, object->segment[i].size);
+  for (i = 0; !found && i < object->sections; ++i) {
+    ElfSection section = &object->section[i].head;
+    if (section->type == SHT_NOTE)
+      found = ElfBuild(object->build, &object->elf, section->offset, section->offset + section->size);
+  }
+  for (i = 0; !found && i < object->segments; ++i) {
+    ElfSegment segment = &object->segment[i];
+    if (segment->type == PT_NOTE && !segment->cut)
+      found = ElfBuild(object->build, &object->elf, segment->offset, segment->offset + segment->size);
+  }
 }
 
 Bool ObjectBuildIs(ObjectFile object, const char *build, Size length)
 {
-  static const char digits[] = "0123456789abcdef";
-  Index i;
-
-  if (length != 2 * object->buildLength)
-    return FALSE;
-  for (i = 0; i < object->buildLength; ++i)
-    if (build[2 * i] != digits[object->build[i] >> 4] || build[2 * i + 1] != digits[object->build[i] & 15])
-      return FALSE;
-  return TRUE;
+  return length == strlen(object->build) && memcmp(build, object->build, length) == 0;
 }
 
 /* ---- The file ---- */
 
-static Res objectHead(ObjectFile object)
+static Res objectHead(ObjectFile object, uint64_t size)
 {
-  unsigned char bytes[objectHeadMAX] = {0};
-  static const unsigned char ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-  Size head = object->size < sizeof bytes ? (Size)object->size : sizeof bytes;
-  uint64_t segments, sections;
-  Size segment, section;
-  Count segmentCount, sectionCount;
-  ReaderStruct reader;
-  unsigned type, word;
-  Res res;
+  Res res = ElfOpen(&object->elf, objectRead, object, size);
 
-  if (head < sizeof(Elf32_Ehdr) || !objectRead(object, bytes, 0, head) || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-    return ResFORMAT;
-  object->wide = bytes[EI_CLASS] == ELFCLASS64;
-  object->swapped = bytes[EI_DATA] != ours;
-  if ((!object->wide && bytes[EI_CLASS] != ELFCLASS32) ||
-      (bytes[EI_DATA] != ELFDATA2LSB && bytes[EI_DATA] != ELFDATA2MSB))
-    return ResFORMAT;
-  word = object->wide ? 8 : 4;
-  reader = ReaderOf(bytes, sizeof bytes, EI_NIDENT, object->swapped);
-  type = ReaderU16(&reader);
-  ReaderSkip(&reader, 2 + 4 + word); /* machine, version, entry */
-  segments = ReaderUnsigned(&reader, word);
-  sections = ReaderUnsigned(&reader, word);
-  ReaderSkip(&reader, 4 + 2);
-  segment = ReaderU16(&reader);
-  segmentCount = ReaderU16(&reader);
-  section = ReaderU16(&reader);
-  sectionCount = ReaderU16(&reader);
   /* Files that dwz makes for what others share have no type, or that of an object that is to be linked. */
-  if (type == ET_CORE)
+  if (res != ResOK || object->elf.type == ET_CORE)
     return ResFORMAT;
-  res = objectSegments(object, segments, segmentCount, segment);
+  res = objectSegments(object);
   if (res == ResOK)
-    res = objectSections(object, sections, sectionCount, section, ReaderU16(&reader));
+    res = objectSections(object);
   if (res == ResOK)
     objectBuild(object);
   return res;
@@ -366,9 +208,8 @@ Res ObjectOpen(ObjectFile *objectReturn, const char *path)
   if (object->fd < 0 || fstat(object->fd, &status) != 0) {
     res = object->fd < 0 && errno == EINVAL ? ResFORMAT : ResIO;
   } else {
-    object->size = (uint64_t)status.st_size;
     object->modified = status.st_mtime;
-    res = objectHead(object);
+    res = objectHead(object, (uint64_t)status.st_size);
   }
   if (res != ResOK) {
     int reason = errno;
@@ -395,19 +236,23 @@ void ObjectClose(ObjectFile object)
   free(object);
 }
 
+/* objectHas -- has the file all of a piece of it? */
+static Bool objectHas(ObjectFile object, uint64_t offset, uint64_t size)
+{
+  return size == 0 || (offset <= object->elf.size && size <= object->elf.size - offset);
+}
+
 Bool ObjectCheck(ObjectFile object)
 {
   Index i;
 
   for (i = 0; i < object->sections; ++i) {
-    ObjectSection section = &object->section[i];
-    if (section->type != SHT_NOBITS &&
-        (section->offset > object->size || section->size > object->size - section->offset))
+    ElfSection section = &object->section[i].head;
+    if (section->type != SHT_NOBITS && !objectHas(object, section->offset, section->size))
       return FALSE;
   }
   for (i = 0; i < object->segments; ++i)
-    if (object->segment[i].size > 0 && (object->segment[i].offset > object->size ||
-                                        object->segment[i].size > object->size - object->segment[i].offset))
+    if (!objectHas(object, object->segment[i].offset, object->segment[i].size))
       return FALSE;
-  return object->buildLength <= ObjectBuildMAX;
+  return strlen(object->build) <= 2 * ElfBuildMAX;
 }

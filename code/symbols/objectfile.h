@@ -12,41 +12,31 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "base/bytesreader.h"
+#include "base/elf.h"
 
 enum {
-  ObjectBuildMAX = 64,               /* bytes of a build id */
   ObjectSectionMAX = 1 << 30,        /* bytes of a section that is read, as it is and unpacked */
   ObjectSectionsMAX = 1 << 16,
   ObjectSegmentsMAX = 1 << 10
 };
 
 typedef struct ObjectSectionStruct {
-  uint64_t flags, address, offset, size;
-  uint32_t name, type, link;
+  ElfSectionStruct head;    /* size 0 if the file was cut */
   Bool tried;               /* whether or not that went well, it has been read */
   unsigned char *bytes;     /* owned; of `length`, unpacked; NULL: not read, or not readable */
   Size length;
 } ObjectSectionStruct, *ObjectSection;
 
-typedef struct ObjectSegmentStruct {
-  uint64_t address, offset, size, memory;
-  uint32_t type;
-  Bool runs;                /* its code may be executed */
-} ObjectSegmentStruct, *ObjectSegment;
-
 typedef struct ObjectFileStruct {
   int fd;                   /* owned */
-  uint64_t size;
   int64_t modified;         /* seconds since 1970 */
-  Bool wide, swapped;       /* 64 bits; the other byte order than ours */
+  ElfStruct elf;
   Count sections, segments;
   ObjectSection section;    /* owned */
-  ObjectSegment segment;    /* owned */
+  ElfSegment segment;       /* owned */
   ObjectSection names;      /* of sections, or NULL */
   uint64_t begin;           /* the address that the file's first byte would have; what a module's base is to a process */
-  unsigned char build[ObjectBuildMAX];
-  Size buildLength;         /* 0: it has none */
+  char build[2 * ElfBuildMAX + 1]; /* its build id in hex; "": it has none */
   Bool packed;              /* a section was found compressed in a way that is not known here */
 } ObjectFileStruct, *ObjectFile;
 

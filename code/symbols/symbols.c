@@ -85,20 +85,13 @@ static void symbolsObject(Symbols symbols, SymbolsOpen open, const SymbolsModule
 /* symbolsDebug -- find the debug information, in the module or elsewhere */
 static void symbolsDebug(Symbols symbols, SymbolsOpen open, const SymbolsModuleStruct *module)
 {
-  char build[2 * ObjectBuildMAX + 1], path[DebugPathMAX];
   ObjectFile object = open->object, with = object;
-  Size length = 0;
-  Index i;
+  const char *build = object != NULL ? object->build : module->build != NULL ? module->build : "";
+  char path[DebugPathMAX];
 
   (void)snprintf(path, sizeof path, "%s", module->path);
-  if (object == NULL || ObjectNamed(object, ".debug_info") == NULL) {
-    for (i = 0; object != NULL && i < object->buildLength; ++i)
-      length += (Size)snprintf(build + length, 3, "%02x", object->build[i]);
-    if (object == NULL && module->build != NULL)
-      length = (Size)snprintf(build, sizeof build, "%s", module->build);
-    if (length < sizeof build)
-      with = open->debug = DebugFileFind(path, module->path, object, build, length);
-  }
+  if ((object == NULL || ObjectNamed(object, ".debug_info") == NULL) && strlen(build) <= 2 * ElfBuildMAX)
+    with = open->debug = DebugFileFind(path, module->path, object, build, strlen(build));
   if (with == NULL)
     return;
   open->alt = DebugFileAlt(with, path);

@@ -7,12 +7,12 @@
  */
 #include "unwind/ehindex.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/elf.h"
 #include "plinth/rawsyscall.h"
 
 enum { sectionsMAX = 2048 };
@@ -39,29 +39,27 @@ static struct {
 
 /* ---- A module's file ---- */
 
-static Bool fileRead(long fd, void *room, Size size, uint64_t at)
+/* fileRead -- an ElfReadMethod */
+static Bool fileRead(void *data, uint64_t offset, void *bytes, Size size)
 {
-  return at <= INT64_MAX && RawCall(SYS_pread64, fd, room, size, at) == (long)size;
+  return RawCall(SYS_pread64, *(long *)data, bytes, size, offset) == (long)size;
 }
 
-/* sectionFind -- the section header of .eh_frame in an open file */
-static Bool sectionFind(ElfW(Shdr) *section, long fd, const LoadedModuleStruct *module)
+/* sectionFind -- the section .eh_frame in an open file, whose header is that of the module */
+static Bool sectionFind(ElfSection section, long fd, const LoadedModuleStruct *module)
 {
   static const char wanted[] = ".eh_frame";
-  ElfW(Ehdr) header;
-  ElfW(Shdr) names;
-  char name[sizeof wanted];
-  Count i;
+  char name[sizeof wanted], header[sizeof(ElfW(Ehdr))];
+  ElfSectionStruct names;
+  ElfStruct elf;
+  Index i;
 
-  if (!fileRead(fd, &header, sizeof header, 0) || memcmp(&header, module->start, sizeof header) != 0
-      || header.e_shentsize != sizeof *section || header.e_shnum > sectionsMAX || header.e_shstrndx >= header.e_shnum
-      || !fileRead(fd, &names, sizeof names, header.e_shoff + header.e_shstrndx * sizeof names))
+  if (ElfOpen(&elf, fileRead, &fd, ElfUNKNOWN) != ResOK || !ElfRead(&elf, 0, header, sizeof header) ||
+      memcmp(header, module->start, sizeof header) != 0 || !ElfSectionAt(&names, &elf, elf.names))
     return FALSE;
-  for (i = 0; i < header.e_shnum; ++i)
-    if (fileRead(fd, section, sizeof *section, header.e_shoff + i * sizeof *section)
-        && (section->sh_flags & SHF_ALLOC) != 0 && section->sh_type != SHT_NOBITS
-        && fileRead(fd, name, sizeof name, names.sh_offset + section->sh_name)
-        && memcmp(name, wanted, sizeof name) == 0)
+  for (i = 0; i < sectionsMAX && ElfSectionAt(section, &elf, i); ++i)
+    if ((section->flags & SHF_ALLOC) != 0 && section->type != SHT_NOBITS &&
+        ElfRead(&elf, names.offset + section->name, name, sizeof name) && memcmp(name, wanted, sizeof name) == 0)
       return TRUE;
   return FALSE;
 }
@@ -70,7 +68,7 @@ static Bool sectionFind(ElfW(Shdr) *section, long fd, const LoadedModuleStruct *
 static Bool sectionPlace(EhIndex index, const LoadedModuleStruct *module)
 {
   const uint8_t *base, *limit;
-  ElfW(Shdr) section;
+  ElfSectionStruct section;
   Bool found;
   long fd;
 
@@ -78,12 +76,12 @@ static Bool sectionPlace(EhIndex index, const LoadedModuleStruct *module)
                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     return FALSE;
-  found = sectionFind(&section, fd, module) && LoadedModuleSegment(&base, &limit, module, section.sh_addr);
+  found = sectionFind(&section, fd, module) && LoadedModuleSegment(&base, &limit, module, section.address);
   (void)RawCall(SYS_close, fd);
   if (!found)
     return FALSE;
-  index->base = module->start + (section.sh_addr - LoadedModuleFirst(module));
-  index->limit = section.sh_size < (Size)(limit - index->base) ? index->base + section.sh_size : limit;
+  index->base = module->start + (section.address - LoadedModuleFirst(module));
+  index->limit = section.size < (Size)(limit - index->base) ? index->base + section.size : limit;
   return index->base >= base && index->base < limit;
 }
 

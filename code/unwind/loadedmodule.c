@@ -4,56 +4,61 @@
  */
 #include "unwind/loadedmodule.h"
 
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 
+#include "base/elf.h"
 #include "plinth/rawsyscall.h"
 
-#define headerMAX ((Size)4096) /* program headers that do not lie in a module's first page are not read */
-
-/* programHeaders -- those of a module; how many; 0 if they are not in its first page */
-static Count programHeaders(const ElfW(Phdr) **headers, const LoadedModuleStruct *module)
+/* loadedRead -- an ElfReadMethod: there may be holes behind a module's first page, so nothing is read there */
+static Bool loadedRead(void *data, uint64_t offset, void *bytes, Size size)
 {
-  const ElfW(Ehdr) *header = (const void *)module->start;
-  Size size = (Size)(module->limit - module->start);
+  const LoadedModuleStruct *module = data;
+  Size there = (Size)(module->limit - module->start);
 
-  if (size > headerMAX)
-    size = headerMAX;
-  if (size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phoff > size
-      || header->e_phoff % sizeof(Word) != 0 || header->e_phnum > (size - header->e_phoff) / sizeof **headers)
-    return 0;
-  *headers = (const ElfW(Phdr) *)(const void *)(module->start + header->e_phoff);
-  return header->e_phnum;
+  there = there < RawPAGE ? there : RawPAGE;
+  if (offset > there || size > there - offset)
+    return FALSE;
+  memcpy(bytes, module->start + offset, size);
+  return TRUE;
+}
+
+/* loadedSegment -- the next segment of PT_LOAD, from number *i on */
+static Bool loadedSegment(ElfSegment segment, Elf elf, Index *i)
+{
+  while (ElfSegmentAt(segment, elf, (*i)++))
+    if (segment->type == PT_LOAD)
+      return TRUE;
+  return FALSE;
 }
 
 Word LoadedModuleFirst(const LoadedModuleStruct *module)
 {
-  const ElfW(Phdr) *segment = NULL;
-  Count count = programHeaders(&segment, module), i;
+  ElfSegmentStruct segment;
+  ElfStruct elf;
+  Index i = 0;
 
-  for (i = 0; i < count; ++i)
-    if (segment[i].p_type == PT_LOAD)
-      return WordAlignDown(segment[i].p_vaddr, RawPAGE);
-  return 0;
+  return ElfOpen(&elf, loadedRead, (void *)module, ElfUNKNOWN) == ResOK && loadedSegment(&segment, &elf, &i)
+           ? WordAlignDown(segment.address, RawPAGE) : 0;
 }
 
 Bool LoadedModuleSegment(const uint8_t **base, const uint8_t **limit, const LoadedModuleStruct *module, Word address)
 {
-  const ElfW(Phdr) *segment = NULL;
-  Count count = programHeaders(&segment, module), i;
   Size size = (Size)(module->limit - module->start);
   Word first = LoadedModuleFirst(module), at;
+  ElfSegmentStruct segment;
+  ElfStruct elf;
+  Index i = 0;
 
-  for (i = 0; i < count; ++i) {
-    if (segment[i].p_type != PT_LOAD || (segment[i].p_flags & PF_R) == 0
-        || address - segment[i].p_vaddr >= segment[i].p_filesz)
+  if (ElfOpen(&elf, loadedRead, (void *)module, ElfUNKNOWN) != ResOK)
+    return FALSE;
+  while (loadedSegment(&segment, &elf, &i)) {
+    if ((segment.flags & PF_R) == 0 || address - segment.address >= segment.size)
       continue;
-    at = segment[i].p_vaddr - first;
-    if (at > size || segment[i].p_filesz > size - at)
+    at = segment.address - first;
+    if (at > size || segment.size > size - at)
       return FALSE;
     *base = module->start + at;
-    *limit = *base + segment[i].p_filesz;
+    *limit = *base + segment.size;
     return TRUE;
   }
   return FALSE;

@@ -45,7 +45,7 @@ static Count fuzzAddresses(uint64_t *address, const char *path)
   if (!ObjectCheck(object))
     FuzzFail("the object file does not hold together");
   for (i = 0; i < object->sections && n < askedMAX / 2; ++i)
-    address[n++] = object->section[i].address + object->section[i].size / 2 - object->begin;
+    address[n++] = object->section[i].head.address + object->section[i].head.size / 2 - object->begin;
   if (FuncTableAdd(&table, object))
     FuncTableSort(&table);
   for (i = 0; i < table.count && n < askedMAX; ++i)

@@ -98,7 +98,7 @@ static void testSelf(uint64_t *state)
   PLANT(dwarf->spent, dwarf->budget + 1, DwarfCheck(dwarf), "more decoded than may be");
   PLANT(dwarf->range[0].unit, (uint32_t)dwarf->units, DwarfCheck(dwarf), "a unit that is not there");
   PLANT(dwarf->unit[0].limit, dwarf->section[DwarfINFO].size + 1, DwarfCheck(dwarf), "a unit that is too long");
-  PLANT(object->section[1].size, object->size + 1, ObjectCheck(object), "a section that is not in the file");
+  PLANT(object->section[1].head.size, object->elf.size + 1, ObjectCheck(object), "a section that is not in the file");
   PLANT(table.func[1].address, 0, FuncCheck(&table), "functions out of order");
   DwarfClose(dwarf);
   FuncTableFinish(&table);
@@ -125,7 +125,7 @@ static void testDamaged(uint64_t *state)
     int fd;
     memcpy(damaged, whole, wholeSize);
     for (i = 0; i < changes; ++i) {
-      Size at = section != NULL && section->size > 0 ? section->offset + TapRandom(state) % section->size :
+      Size at = section != NULL && section->head.size > 0 ? section->head.offset + TapRandom(state) % section->head.size :
                                                        TapRandom(state) % 4096;
       damaged[at] = TapRandom(state) % 3 == 0 ? 0xff : (unsigned char)TapRandom(state);
     }
