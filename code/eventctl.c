@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/names.h"
-#include "base/grow.h"
 #include "base/option.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -28,20 +27,9 @@
 #include "log/processname.h"
 #include "monitor/blockcopy.h"
 #include "monitor/liveregion.h"
-#include "request/request.h"
-#include "request/stringtable.h"
+#include "request/newest.h"
 
 enum { ctlTracebackEVENTS = 10, ctlFlushMS = 1000 };
-
-/* A thread and kind, and what of it is in memory without a hole. */
-typedef struct CtlPairStruct {
-  uint64_t process, streams; /* without the bit that tells the two streams apart */
-} CtlPairStruct;
-
-typedef struct CtlSinceStruct {
-  Bool seen[2];  /* an event of the stream */
-  uint64_t time; /* ns, from when on both are whole */
-} CtlSinceStruct, *CtlSince;
 
 /* A process that is worked on, and what is to be done there. */
 typedef struct CtlStruct {
@@ -52,14 +40,8 @@ typedef struct CtlStruct {
   Count emitters;      /* so many */
   const char *const *words; /* the command, */
   Count count;         /* of so many words */
-  Log log;             /* for traceback: the blocks as a log, */
-  Line line;
-  Count newest;        /* so many events of each kind, */
-  uint64_t addr;       /* only those that have this address; 0: all; */
-  uint64_t events[LiveRegionEMITTERS][EventKindMAX]; /* how many there are, by number of the process */
-  StringsStruct pairs; /* a CtlPairStruct for each two streams of a thread and kind: what is sent, and what is not */
-  Count bounds, bound; /* places in `since`, and */
-  CtlSince since;      /* owned; what is known of each pair, by its number less one */
+  Count newest;        /* for traceback: so many events of each kind, */
+  uint64_t addr;       /* only those that have this address; 0: all */
 } CtlStruct, *Ctl;
 
 /* The program may end, or cut its memory short, at any time. */
@@ -270,91 +252,19 @@ static int ctlFlush(Ctl ctl)
 
 /* ---- traceback: the newest events that are in the memory of a process ---- */
 
-/* ctlSince -- what is known of the thread and kind of an event; NULL: no memory */
-static CtlSince ctlSince(Ctl ctl, LogEvent event)
+/* ctlPrint -- print the newest events of the blocks, which are in a log */
+static int ctlPrint(Ctl ctl, Log log)
 {
-  CtlPairStruct pair = {event->process->number, event->stream / 2};
-  uint32_t number = StringsAdd(&ctl->pairs, (const char *)&pair, sizeof pair);
-
-  if (number == 0 || (number > ctl->bound && !Grow(&ctl->since, &ctl->bounds, ctl->bound, sizeof *ctl->since)))
-    return NULL;
-  if (number > ctl->bound)
-    ctl->since[ctl->bound++] = (CtlSinceStruct){.time = 0};
-  return &ctl->since[number - 1];
-}
-
-/* ctlBound -- from when on are both streams of a thread and kind whole?  Of one whose oldest block in memory is not its
- * first, older events are not there, and between them may be such of the other stream. */
-static Bool ctlBound(LogRequest request, LogEvent event)
-{
-  CtlSince since = ctlSince(request->data, event);
-
-  if (since == NULL)
-    return TRUE;
-  if (!since->seen[event->stream % 2] && event->sequence > 0 && event->time > since->time)
-    since->time = event->time;
-  since->seen[event->stream % 2] = TRUE;
-  return FALSE;
-}
-
-/* ctlWanted -- is this an event of an emitter that is looked at, and of the address that is asked for? */
-static Bool ctlWanted(Ctl ctl, LogEvent event)
-{
-  EventType type = event->type;
-  Index i;
-  CtlSince since = event->process->number < LiveRegionEMITTERS ? ctlSince(ctl, event) : NULL;
-
-  if (since == NULL || event->time < since->time)
-    return FALSE;
-  for (i = 0; i < type->params && ctl->addr != 0; ++i)
-    if ((type->letter[i] == 'A' || type->letter[i] == 'P') && LogEventWord(event, i) == ctl->addr)
-      return TRUE;
-  return ctl->addr == 0;
-}
-
-static Bool ctlCount(LogRequest request, LogEvent event)
-{
-  Ctl ctl = request->data;
-
-  if (ctlWanted(ctl, event))
-    ++ctl->events[event->process->number][event->type->kind];
-  return FALSE;
-}
-
-static Bool ctlPrint(LogRequest request, LogEvent event)
-{
-  Ctl ctl = request->data;
-  LogRequestStruct line = {.data = ctl->line};
-
-  return ctlWanted(ctl, event) &&
-         ctl->events[event->process->number][event->type->kind]-- <= ctl->newest && LineEvent(&line, event);
-}
-
-/* ctlPrintAll -- three passes over the copied blocks: from when on they are whole, which events are the newest, and
- * those */
-static int ctlPrintAll(Ctl ctl)
-{
-  LogRequestStruct request = LogRequestALL;
   OutputStruct output;
+  Line line;
   Res res;
 
   OutputInit(&output, STDOUT_FILENO);
-  if (LineCreate(&ctl->line, LineTEXT, ctl->log, &output, NULL) != ResOK)
+  if (LineCreate(&line, LineTEXT, log, &output, NULL) != ResOK)
     return OptionFail(ctl->tool, "no memory");
-  request.data = ctl;
-  request.event = ctlBound;
-  res = LogRead(ctl->log, &request);
-  request.event = ctlCount;
-  if (res == ResOK)
-    res = LogRead(ctl->log, &request);
-  request.event = ctlPrint;
-  if (res == ResOK)
-    res = LogRead(ctl->log, &request);
+  res = NewestRead(log, LiveRegionEMITTERS, ctl->newest, ctl->addr, LineEvent, line);
   (void)OutputFlush(&output);
-  LineDestroy(ctl->line);
-  StringsFinish(&ctl->pairs);
-  free(ctl->since);
-  ctl->since = NULL;
+  LineDestroy(line);
   if (res != ResOK)
     return OptionFail(ctl->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   if (output.failed != 0 && output.failed != EPIPE)
@@ -369,6 +279,7 @@ static int ctlTraceback(Ctl ctl)
   char path[32], error[256];
   const char *paths[] = {path};
   int fd, status;
+  Log log;
   Index i;
   Res res;
 
@@ -380,11 +291,11 @@ static int ctlTraceback(Ctl ctl)
     status = OptionFail(ctl->tool, "temporary file: %s", res == ResMEMORY ? "no memory" : strerror(errno));
   } else {
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (LogOpen(&ctl->log, paths, 1, &hooks, error, sizeof error) != ResOK) {
+    if (LogOpen(&log, paths, 1, &hooks, error, sizeof error) != ResOK) {
       status = OptionFail(ctl->tool, "process %" PRIu32 ": %s", ctl->live->pid, error);
     } else {
-      status = ctlPrintAll(ctl);
-      LogClose(ctl->log);
+      status = ctlPrint(ctl, log);
+      LogClose(log);
     }
   }
   if (fd >= 0)
