@@ -14,6 +14,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "heap/heapplan.h"
 #include "heap/heapreorder.h"
 #include "heap/processevents.h"
 #include "log/log.h"
@@ -41,9 +42,6 @@ extern void HeapIgnore(void *data, HeapOperation operation);
 /* HeapClear -- the heap is empty again, as HeapCreate made it; no hook is called */
 extern void HeapClear(Heap heap);
 
-/* HeapWants -- does HeapEvent know events of this type?  For a request's `choose`. */
-extern Bool HeapWants(EventType type);
-
 /* HeapChoose -- `request` is for what a heap understands of the events that `only` chooses, which stays where it is.  A
  * count counts what is not understood, too: then the request chooses all that `only` does. */
 extern void HeapChoose(LogRequest request, const LogRequestStruct *only);
@@ -70,61 +68,5 @@ extern void HeapCatchUp(Heap heap);
 extern Res HeapSettle(Heap heap);
 
 extern Bool HeapCheck(Heap heap);
-
-/* ---- What an event type does to a heap, by its name and the names of its parameters ---- */
-
-/* Parameters by their names, in the order of a plan's places. */
-enum {
-  HeapParamPOOL, HeapParamADDR, HeapParamSIZE, HeapParamALIGN, HeapParamOLD, HeapParamARENA, HeapParamCLASS,
-  HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamSTACK, HeapParamTHREAD, HeapParamPID,
-  HeapParamPROGRAM,
-  HeapParamLIMIT
-};
-
-/* HeapParamIsText -- is the parameter a string? */
-static inline Bool HeapParamIsText(Index param)
-{
-  return param == HeapParamCLASS || param == HeapParamNAME || param == HeapParamPROGRAM;
-}
-
-/* What a type of event does. */
-typedef enum HeapDoes {
-  HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
-  HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesKINDSON,
-  HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY, HeapDoesARENACREATE, HeapDoesARENADESTROY,
-  HeapDoesSEGALLOC, HeapDoesSEGFREE,
-  HeapDoesTHREAD, HeapDoesTHREADEND, HeapDoesEXIT, HeapDoesEXEC
-} HeapDoes;
-
-/* HeapTypeDoes -- what an event of this type does */
-extern HeapDoes HeapTypeDoes(EventType type);
-
-/* A plan is made when `made`; param[i] is the place of parameter i among the event's, or -1.  `plain` events on
- * objects have 64-bit words in our order, which are at the offsets given; one that the event does not have is
- * anywhere in it, and its mask is 0. */
-typedef struct HeapPlanStruct {
-  Bool made, plain;
-  uint8_t does; /* HeapDoes */
-  uint8_t kind; /* HeapInputKind */
-  uint16_t pool, addr, old, size, align, site;
-  uint64_t oldMask;
-  uint64_t siteMask;
-  uint64_t stackMask; /* the bit that marks a site as the number of a stack (HeapSite) */
-  int8_t param[HeapParamLIMIT];
-} HeapPlanStruct, *HeapPlan;
-
-/* HeapPlanSite -- which parameter says who asked for it */
-static inline Index HeapPlanSite(HeapPlan plan)
-{
-  return plan->param[HeapParamSTACK] >= 0 ? HeapParamSTACK : HeapParamSITE;
-}
-
-/* HeapPlain -- the length of the type's name; of a type called XSite with a parameter `site`, or XStack with a
- * parameter `stack`, that of X */
-extern Size HeapPlain(EventType type);
-
-/* HeapPlanMake -- the plan for a type; `swapped`: its writer's byte order is not ours.  TRUE: the type does
- * something. */
-extern Bool HeapPlanMake(HeapPlan plan, EventType type, Bool swapped);
 
 #endif /* HEAP_HEAP_H */
