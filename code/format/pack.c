@@ -14,13 +14,13 @@
 
 #include "base/aver.h"
 #include "format/packmodel.h"
+#include "format/packtime.h"
 
 enum {
   packTypeHASH = 64,  /* a table by the low bits of codes */
   packHeadHASH = 256,
   packSeenWIDTH = 10,
-  packSeenSIZE = 1 << packSeenWIDTH,
-  packSAMPLE = 32     /* events looked at to choose the unit of times */
+  packSeenSIZE = 1 << packSeenWIDTH
 };
 
 /* The mark of a head that packRun is not to take: longer than any event, so that nothing that stands in a block is it;
@@ -58,8 +58,7 @@ typedef struct PackStruct {
   unsigned headNext;            /* the head that the next new one will be */
   unsigned bank;                /* of the newest event's head */
   uint8_t unit;                 /* of times */
-  /* By leading zeros of a time difference: its width << 8, and its part of the control; 64 << 8 if it is too wide. */
-  uint16_t time[65];
+  uint16_t time[PackTimePLACES];
   uint8_t control[BlockMAX / EventALIGN * 4 + 64];
 } PackStruct;
 
@@ -529,30 +528,9 @@ static __attribute__((noinline)) const uint8_t *packSlow(Pack pack, Registry reg
   return event + EventSizeOfLength(header.length);
 }
 
-/* packUnit -- a time unit that suits the first events */
-static unsigned packUnit(const uint8_t *event, const uint8_t *limit)
-{
-  EventHeaderStruct header;
-  unsigned n, bits = 0;
-  uint32_t time;
-
-  memcpy(&header, event, sizeof header);
-  for (n = 0; n < packSAMPLE && event < limit; ++n) {
-    time = header.time;
-    memcpy(&header, event, sizeof header);
-    bits += 32 - (unsigned)__builtin_clz((header.time - time) | 1);
-    event += EventSizeOfLength(header.length);
-  }
-  n = (bits + n / 2) / n;
-  return n < 2 ? 1 : n - 1 > packUnitMAX ? packUnitMAX : n - 1; /* what is a little below the mean is best */
-}
-
 /* packStart -- nothing known; the units chosen */
 static void packStart(Pack pack, const uint8_t *events, Size used)
 {
-  uint8_t width[packTimes];
-  unsigned bits, i;
-
   memset(&pack->model, 0, sizeof pack->model);
   memset(pack->seen, 0, sizeof pack->seen);
   memset(pack->when, 0, sizeof pack->when);
@@ -561,13 +539,8 @@ static void packStart(Pack pack, const uint8_t *events, Size used)
   pack->head[0].mark = packMarkNONE;
   pack->headNext = 1;
   pack->bank = 0;
-  pack->unit = (uint8_t)packUnit(events, events + used);
-  packTimeWidths(width, pack->unit);
-  for (bits = 0, i = 0; bits <= 32; ++bits) {
-    while (bits > width[i] && i + 1 < packTimes)
-      ++i;
-    pack->time[64 - bits] = (uint16_t)(bits <= width[i] ? width[i] << 8 | i * packWays : 64 << 8);
-  }
+  pack->unit = (uint8_t)PackTimeUnit(events, events + used);
+  PackTimeTable(pack->time, pack->unit);
 }
 
 Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
