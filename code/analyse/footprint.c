@@ -9,6 +9,8 @@
 
 #include "analyse/spans.h"
 #include "base/grow.h"
+#include "base/say.h"
+#include "export/jsondocument.h"
 #include "request/typecache.h"
 
 enum {
@@ -306,4 +308,59 @@ uint64_t FootprintApart(Footprint footprint)
 uint64_t FootprintLeft(Footprint footprint)
 {
   return footprint->left;
+}
+
+/* ---- As text, and as JSON ---- */
+
+/* footprintBytesText -- `each` tells what the end is */
+static void footprintBytesText(FILE *out, const char *name, FootprintBytes bytes, const char *note, const char *each,
+                               uint64_t start)
+{
+  if (!bytes->known)
+    return;
+  fprintf(out, "%-14s ", name);
+  SayBytes(out, bytes->end);
+  fputs(" at end, peak ", out);
+  SayBytes(out, bytes->peak);
+  fprintf(out, ", at %.9f s%s%s\n", DocumentSince(start, bytes->peakTime), note, each);
+}
+
+void FootprintText(FILE *out, Footprint footprint, Count processes, uint64_t start)
+{
+  const char *each = processes > 1 ? "; at end: the sum of what each process had at its own" : "";
+  char sampled[64] = ", as sampled";
+  FootprintBytesStruct bytes;
+
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
+  footprintBytesText(out, "mapped", &bytes,
+                     FootprintLeft(footprint) > 0 ? "; there were more mappings than could be followed" : "", each,
+                     start);
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
+  if (FootprintApart(footprint) > 0)
+    (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most",
+                   (double)FootprintApart(footprint) / 1e9);
+  footprintBytesText(out, "resident", &bytes, sampled, each, start);
+}
+
+void FootprintBytesJson(FILE *out, const char *name, FootprintBytes bytes, const char *end)
+{
+  if (bytes->known)
+    fprintf(out, "\"%s_bytes\": %llu, \"peak_%s_bytes\": %llu%s", name, (unsigned long long)bytes->end, name,
+            (unsigned long long)bytes->peak, end);
+}
+
+void FootprintJson(FILE *out, Footprint footprint, uint64_t start)
+{
+  FootprintBytesStruct bytes;
+
+  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
+  FootprintBytesJson(out, "mapped", &bytes, ", ");
+  if (bytes.known)
+    fprintf(out, "\"peak_mapped_at\": %.9f, \"mappings_left_out\": %llu,\n ", DocumentSince(start, bytes.peakTime),
+            (unsigned long long)FootprintLeft(footprint));
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
+  FootprintBytesJson(out, "resident", &bytes, ", ");
+  if (bytes.known)
+    fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
+            DocumentSince(start, bytes.peakTime), (double)FootprintApart(footprint) / 1e9);
 }

@@ -166,43 +166,7 @@ static void summaryProcessesText(FILE *out, SummaryProcesses processes)
   }
 }
 
-/* textMemory -- `each` tells what the end is */
-static void textMemory(FILE *out, const char *name, FootprintBytes bytes, const char *note, const char *each,
-                       uint64_t start)
-{
-  if (!bytes->known)
-    return;
-  fprintf(out, "%-14s ", name);
-  SayBytes(out, bytes->end);
-  fputs(" at end, peak ", out);
-  SayBytes(out, bytes->peak);
-  fprintf(out, ", at %.9f s%s%s\n", DocumentSince(start, bytes->peakTime), note, each);
-}
-
-static void summaryMemoryText(FILE *out, Footprint footprint, SummaryProcesses processes, uint64_t start)
-{
-  const char *each = processes->recorded > 1 ? "; at end: the sum of what each process had at its own" : "";
-  char sampled[64] = ", as sampled";
-  FootprintBytesStruct bytes;
-
-  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
-  textMemory(out, "mapped", &bytes,
-             FootprintLeft(footprint) > 0 ? "; there were more mappings than could be followed" : "", each, start);
-  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
-  if (FootprintApart(footprint) > 0)
-    (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most",
-                   (double)FootprintApart(footprint) / 1e9);
-  textMemory(out, "resident", &bytes, sampled, each, start);
-}
-
 /* ---- JSON ---- */
-
-static void jsonMemory(FILE *out, const char *name, FootprintBytes bytes, const char *end)
-{
-  if (bytes->known)
-    fprintf(out, "\"%s_bytes\": %llu, \"peak_%s_bytes\": %llu%s", name, (unsigned long long)bytes->end, name,
-            (unsigned long long)bytes->peak, end);
-}
 
 static void jsonProcess(FILE *out, SummaryProcess process, ThreadSums who)
 {
@@ -213,8 +177,8 @@ static void jsonProcess(FILE *out, SummaryProcess process, ThreadSums who)
   fprintf(out, "{\"pid\": %u, \"inner_pid\": %u, \"parent\": %u, \"events\": %llu, \"threads\": %zu, ", header->pid,
           HeaderLeader(header), header->parent, (unsigned long long)process->events, process->seen.threads);
   fprintf(out, "\"peak_bytes\": %llu, ", (unsigned long long)process->seen.sum.peakBytes);
-  jsonMemory(out, "mapped", &process->mapped, ", ");
-  jsonMemory(out, "resident", &process->resident, ", ");
+  FootprintBytesJson(out, "mapped", &process->mapped, ", ");
+  FootprintBytesJson(out, "resident", &process->resident, ", ");
   ThreadSumsMembers(out, &sum);
   fputs(", \"by_thread\": ", out);
   ThreadSumsJson(out, who, process->number);
@@ -240,22 +204,6 @@ static void jsonProcesses(FILE *out, const char *name, SummaryProcess process, C
     jsonProcess(out, &process[i], who);
   }
   fputs("],\n ", out);
-}
-
-static void summaryMemoryJson(FILE *out, Footprint footprint, uint64_t start)
-{
-  FootprintBytesStruct bytes;
-
-  bytes = FootprintBytesOf(footprint, FootprintMAPPED, NULL);
-  jsonMemory(out, "mapped", &bytes, ", ");
-  if (bytes.known)
-    fprintf(out, "\"peak_mapped_at\": %.9f, \"mappings_left_out\": %llu,\n ", DocumentSince(start, bytes.peakTime),
-            (unsigned long long)FootprintLeft(footprint));
-  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
-  jsonMemory(out, "resident", &bytes, ", ");
-  if (bytes.known)
-    fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
-            DocumentSince(start, bytes.peakTime), (double)FootprintApart(footprint) / 1e9);
 }
 
 /* The types of all processes, those of the same kind and name together. */
@@ -504,7 +452,7 @@ static void summaryText(FILE *out, Print print, Summary summary)
   if (print->objects)
     textHeap(out, print, summary);
   HoldersText(out, summary->shared);
-  summaryMemoryText(out, summary->footprint, &print->processes, print->log.first);
+  FootprintText(out, summary->footprint, print->processes.recorded, print->log.first);
   textTrouble(out, print, summary);
 }
 
@@ -569,7 +517,7 @@ static void summaryJson(FILE *out, Print print, Summary summary)
   jsonProcesses(out, "collectors", print->processes.process + print->processes.recorded, print->processes.collectors,
                 &summary->who);
   DeathsJson(out, &summary->deaths, print->log.first);
-  summaryMemoryJson(out, summary->footprint, print->log.first);
+  FootprintJson(out, summary->footprint, print->log.first);
   fprintf(out, "\"threads\": %zu, \"events\": %llu, \"first\": %.9f, \"last\": %.9f, \"duration\": %.9f,\n",
           print->processes.threads, (unsigned long long)summary->events,
           DocumentSince(print->log.first, summary->first), DocumentSince(print->log.first, summary->last),
