@@ -18,7 +18,7 @@
 #include "base/option.h"
 #include "base/text.h"
 #include "report/reportview.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 enum { viewerViewsMAX = 16 };
 

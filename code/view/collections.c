@@ -17,7 +17,7 @@
 #include "request/typecache.h"
 #include "view/bars.h"
 #include "view/caveats.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 enum {
   collectionsSTART = TypeCacheCLIENT, collectionsFLIP, collectionsBEGIN, collectionsSTOP, collectionsEND,

@@ -15,7 +15,7 @@
 #include "export/jsondocument.h"
 #include "request/typecache.h"
 #include "view/caveats.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 /* The events of a type in all processes with one registry. */
 typedef struct eventsCountStruct {

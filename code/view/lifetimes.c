@@ -21,7 +21,7 @@
 #include "export/jsondocument.h"
 #include "heap/switchedoff.h"
 #include "view/bars.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 enum {
   lifetimesTIMES = 21,      /* less than 1 us, and decades from there */

@@ -14,7 +14,7 @@
 #include "export/jsondocument.h"
 #include "heap/heaplook.h"
 #include "view/arenas.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 typedef struct poolsRowStruct {
   LogProcess process;          /* NULL: no such pool was met */

@@ -18,7 +18,7 @@
 #include "export/jsondocument.h"
 #include "heap/heaplook.h"
 #include "view/bars.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 enum { sizesClasses = 65, sizesBAR = 12 }; /* class 0 is size 0; class i begins at 2^(i-1) */
 

@@ -10,7 +10,7 @@
 #include "base/aver.h"
 #include "base/grow.h"
 #include "heap/heap.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 const char *const ThreadWaitName[ThreadWAITS] = {"mutex", "rwlock", "spin", "barrier", "cond", "sem", "thread"};
 

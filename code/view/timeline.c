@@ -22,7 +22,7 @@
 #include "export/jsondocument.h"
 #include "heap/heaplook.h"
 #include "view/bars.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 enum { timelineHEIGHT = 5, timelineWIDTH = 64 };
 

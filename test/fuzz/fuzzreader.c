@@ -7,7 +7,7 @@
 #include "filter/filter.h"
 #include "fuzzlog.h"
 #include "request/request.h"
-#include "view/moreviews.h"
+#include "view/viewclasses.h"
 
 enum { fuzzREQUESTS = 4, fuzzStepsMAX = 1 << 16 };
 

@@ -1,9 +1,9 @@
-/* moreviews.h -- the views of this room (analyse/views.h)
+/* viewclasses.h -- the classes of the views in this room; those of analyse are in analyse/views.h
  *
  * Design: design/view.md .views      Tests: test/view/events.t
  */
-#ifndef VIEW_MOREVIEWS_H
-#define VIEW_MOREVIEWS_H
+#ifndef VIEW_VIEWCLASSES_H
+#define VIEW_VIEWCLASSES_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -17,4 +17,4 @@ extern const ViewClassStruct ViewClassCollections; /* collections.c */
 extern const ViewClassStruct ViewClassTimeline;  /* timeline.c */
 extern const ViewClassStruct ViewClassThreads;   /* threadtimes.c */
 
-#endif /* VIEW_MOREVIEWS_H */
+#endif /* VIEW_VIEWCLASSES_H */
