@@ -66,9 +66,9 @@ sub constant {
 
 # Parse($file, $text) -- the registry in $text; $file is for messages only.
 #
-# Returns a reference to {version => {MAJOR, MEDIAN, MINOR}, kinds => [{name, value, off}], events => [{name, code, always,
-# kind, format, template, params => [{name, letter, doc}]}], retired => [{name, code}], errors => ["FILE:LINE: ..."]};
-# only where `errors' is empty is the rest complete.
+# Returns a reference to {version => {MAJOR, MEDIAN, MINOR}, kinds => [{name, value, off}], events => [{name, code,
+# always, kind, format, template, params => [{name, letter, doc}]}], retired => [{name, code}],
+# errors => ["FILE:LINE: ..."]}; only where `errors' is empty is the rest complete.
 sub Parse {
     my ($file, $text) = @_;
     my $registry = {file => $file, version => {}, kinds => [], events => [], retired => [], faults => [],
@@ -170,8 +170,8 @@ sub checkMajor {
     my $given = $registry->{version}{MAJOR};
     my $at = "$registry->{file}:" . ($registry->{versionLine}{MAJOR} // 1);
 
-    push @{$registry->{errors}}, "$at: EventVersionMAJOR is $given: it must be $FormatMAJOR, the version of the file format "
-        . '(BlockMAJOR)' if defined $given && $given =~ /^\d+$/ && $given != $FormatMAJOR;
+    push @{$registry->{errors}}, "$at: EventVersionMAJOR is $given: it must be $FormatMAJOR, the version of the file "
+        . 'format (BlockMAJOR)' if defined $given && $given =~ /^\d+$/ && $given != $FormatMAJOR;
     return;
 }
 
@@ -396,7 +396,8 @@ sub finishEvent {
         my ($interned, $param) = ($1, $2);
         fault($registry, $event->{docLine}, "$event->{name}: DOC names %$param, which is no parameter")
             unless $known{$param};
-        fault($registry, $event->{docLine}, "$event->{name}: DOC names %*$param, which is no W or U, and no string's number")
+        fault($registry, $event->{docLine},
+              "$event->{name}: DOC names %*$param, which is no W or U, and no string's number")
             if $interned && ($known{$param} // 'W') !~ /[WU]/;
     }
     return;
@@ -472,7 +473,8 @@ sub kindLines {
             "#define EventKindDEFINED EventKind$dynamic->{name}",
             sprintf('#define EventKindsFREQUENT 0x%04xu /* those with types that are not there always, and that one */',
                     $mask),
-            sprintf('#define EventKindsDEFAULT 0x%04xu /* those that are on unless the user says otherwise */', $default),
+            sprintf('#define EventKindsDEFAULT 0x%04xu /* those that are on unless the user says otherwise */',
+                    $default),
             '');
 }
 
@@ -530,7 +532,8 @@ sub macroLines {
                             '    Size length_ = EventStringLength(string_);') : ()),
         "    void *room_ = EventReserve(Event##name##KIND, $size);",
         '    if (LIKELY(room_ != NULL))',
-        '      ' . fillCall($format, 'room_', (map { "f${_}_" } @plain), defined $string ? qw(string_ length_) : ()) . ';',
+        '      ' . fillCall($format, 'room_', (map { "f${_}_" } @plain), defined $string ? qw(string_ length_) : ())
+            . ';',
         '  }',
         '} while (0)');
 

@@ -128,7 +128,8 @@ static Bool viewerMake(Viewer viewer, int *statusReturn)
   ViewWantsStruct wants = {.log = viewer->source.log, .request = &viewer->source.request, .of = viewer->source.of,
                            .at = UINT64_MAX, .top = viewer->top, .slices = viewer->slices,
                            .order = (SiteOrder)viewer->order, .tree = (ViewTree)viewer->tree,
-                           .output = viewer->output, .path = viewer->paths, .logs = viewer->logs, .wrong = &viewer->wrong};
+                           .output = viewer->output, .path = viewer->paths, .logs = viewer->logs,
+                           .wrong = &viewer->wrong};
   const regex_t *skip;
 
   if (!viewerAt(viewer, &wants, statusReturn))
@@ -300,8 +301,8 @@ static Bool viewerDiff(Viewer viewer, Count operands, int *statusReturn)
   if (i == viewer->count || viewer->source.from != NULL)
     return TRUE;
   if (operands != 2)
-    return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "diff: between which times, or two logs?  --from is "
-                                                "not given, and there %s %zu log%s", operands == 1 ? "is" : "are",
+    return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "diff: between which times, or two logs?  --from "
+                                                "is not given, and there %s %zu log%s", operands == 1 ? "is" : "are",
                                                 operands, TextPlural(operands)));
   if (viewer->count > 1)
     return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "diff of two logs is no view of one log: name it "
@@ -320,7 +321,8 @@ static Bool viewerReports(Viewer viewer, int *statusReturn)
     ;
   if (i == viewer->count || viewer->output != NULL || viewer->json)
     return TRUE;
-  return OptionStop(statusReturn, OptionUsage(viewer->source.tool, "report: to which file?  -o FILE, or --json for its data"));
+  return OptionStop(statusReturn,
+                    OptionUsage(viewer->source.tool, "report: to which file?  -o FILE, or --json for its data"));
 }
 
 /* viewerOpen -- open the logs, together, or as two; FALSE: reported, with the status */
@@ -368,12 +370,12 @@ int main(int argc, char **argv)
     OptionNumber(0, "top", &viewer.top, "N", "name so many objects, callers, sizes, pools or threads in a list (10)",
                  ViewTakesTOP),
     OptionChoice(0, "by", &viewer.order, SiteOrderCHOICES, "what callers are sorted by (peak)", ViewTakesBY),
-    OptionChoice(0, "tree", &viewer.tree, ViewTreeCHOICES, "sites: from the outermost callers down, or from the innermost up",
-                 ViewTakesTREE),
-    OptionString(0, "skip", &viewer.skip, "REGEX", "leave callers out whose function or module matches; wrappers of malloc "
-                 "are left out in any case", ViewTakesSKIP),
-    OptionString(0, "suppressions", &viewer.suppressed, "FILE", "leaks: without those that this file of LeakSanitizer's names",
-                 ViewTakesSUPPRESSIONS),
+    OptionChoice(0, "tree", &viewer.tree, ViewTreeCHOICES,
+                 "sites: from the outermost callers down, or from the innermost up", ViewTakesTREE),
+    OptionString(0, "skip", &viewer.skip, "REGEX", "leave callers out whose function or module matches; wrappers of "
+                 "malloc are left out in any case", ViewTakesSKIP),
+    OptionString(0, "suppressions", &viewer.suppressed, "FILE",
+                 "leaks: without those that this file of LeakSanitizer's names", ViewTakesSUPPRESSIONS),
     OptionString('o', "output", &viewer.output, "FILE", "report: write it to this file", ViewTakesOUTPUT),
     OptionNumber(0, "slices", &viewer.slices, "N", "timeline: cut the time into N slices (64)", ViewTakesSLICES),
     OptionFlag(0, "json", &viewer.json, "one JSON document"),

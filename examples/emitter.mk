@@ -7,10 +7,9 @@
 #   $(EMITTER)         what to link a program or a shared library with, and $(EMITTER_LIBS)
 #   $(EMITTER_GEN)     what must be made before anything is compiled: the registry as the compiler needs it
 #
-# An emitter takes from Pawprint the rooms base, format, plinth, handover and emit, and the generator; nothing of its memory
-# manager,
-# and none of its events.  PAWPRINT_EMITTER and -fvisibility=hidden keep it inside: so libpawprint.so, or another allocator
-# with an emitter of its own, may be in the same process.
+# An emitter takes from Pawprint the rooms base, format, plinth, handover and emit, and the generator; nothing of its
+# memory manager, and none of its events.  PAWPRINT_EMITTER and -fvisibility=hidden keep it inside: so libpawprint.so, or
+# another allocator with an emitter of its own, may be in the same process.
 PAWPRINT := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))/..
 HERE     := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 OUT      ?= build

@@ -26,7 +26,8 @@ typedef struct logsLineStruct {
 typedef struct LogsStruct {
   ViewHeap heap[logsBOTH];
   SiteLinesStruct lines[logsBOTH];
-  StringsStruct keys;     /* what callers are known by in both; the number less one is the line's, until they are sorted */
+  StringsStruct keys;     /* what callers are known by in both; the number less one is the line's, until all are
+                             sorted */
   LogsLine line;          /* owned */
   Count count;
   SiteOrder order;
@@ -224,8 +225,8 @@ static Bool logsText(FILE *out, void *view)
 static void jsonSide(FILE *out, const char *name, const SiteLineStruct *line)
 {
   fprintf(out, "\"%s\": {\"peak_bytes\": %llu, \"peak_objects\": %llu, \"left_bytes\": %llu, \"left_objects\": %llu, "
-          "\"allocated_bytes\": %llu, \"allocated_objects\": %llu, \"resizes\": %llu, \"temporary_objects\": %llu}", name,
-          (unsigned long long)line->peak.bytes, (unsigned long long)line->peak.objects,
+          "\"allocated_bytes\": %llu, \"allocated_objects\": %llu, \"resizes\": %llu, \"temporary_objects\": %llu}",
+          name, (unsigned long long)line->peak.bytes, (unsigned long long)line->peak.objects,
           (unsigned long long)line->left.bytes, (unsigned long long)line->left.objects,
           (unsigned long long)line->allocated.bytes, (unsigned long long)line->allocated.objects,
           (unsigned long long)line->resizes, (unsigned long long)line->temporary);

@@ -56,8 +56,8 @@ extern uint64_t FootprintApart(Footprint footprint);
 /* FootprintLeft -- mappings that were more than can be followed, so that the bytes are not exact */
 extern uint64_t FootprintLeft(Footprint footprint);
 
-/* FootprintText, FootprintJson -- what is known of all processes, of which so many were recorded: for people, with times
- * since `start`; as members of a JSON object, with a comma behind
+/* FootprintText, FootprintJson -- what is known of all processes, of which so many were recorded: for people, with
+ * times since `start`; as members of a JSON object, with a comma behind
  * FootprintBytesJson -- two members for bytes of this name, and `end` behind them; nothing if they are not known */
 extern void FootprintText(FILE *out, Footprint footprint, Count processes, uint64_t start);
 extern void FootprintJson(FILE *out, Footprint footprint, uint64_t start);

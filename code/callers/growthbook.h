@@ -54,7 +54,7 @@ extern void GrowthBookClose(GrowthBook book);
 typedef struct GrowthFitStruct {
   double quarter[GrowthQUARTERS]; /* bytes, mean of each quarter */
   double slope;                 /* bytes a second, of the line that is nearest to the means (least squares) */
-  double fit;                   /* from 0 to 1: the part of what the means vary by that this line explains (R squared) */
+  double fit;                   /* R squared, 0 to 1: the part of what the means vary by that this line explains */
   Bool rises;                   /* each quarter has more than the one before */
 } GrowthFitStruct, *GrowthFit;
 

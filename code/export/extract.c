@@ -410,7 +410,8 @@ static Res extractSecond(Extract extract)
   LogRequest chosen = extract->request;
   LogRequestStruct request = *chosen;
 
-  if (extract->symbols != NULL || chosen->accept != NULL || chosen->choose != NULL || chosen->count != UINT64_MAX || chosen->kinds != UINT32_MAX)
+  if (extract->symbols != NULL || chosen->accept != NULL || chosen->choose != NULL || chosen->count != UINT64_MAX ||
+      chosen->kinds != UINT32_MAX)
     return extractPass(extract, &request, extractWants, extractEvent);
   request.event = LogRewriteEvent; /* all of it: nothing is to be asked */
   request.data = extract->rewrite;
@@ -473,8 +474,8 @@ static void extractNote(const WriterOptionsStruct *options, Count lacking, const
 
   if (lacking == 0)
     return;
-  (void)snprintf(line, sizeof line, "%zu process%s no events to tell what %s", lacking, lacking == 1 ? " has" : "es have",
-                 what);
+  (void)snprintf(line, sizeof line, "%zu process%s no events to tell what %s", lacking,
+                 lacking == 1 ? " has" : "es have", what);
   options->note(options->data, line);
 }
 
@@ -500,6 +501,6 @@ static Res extractRead(Writer rewrite, LogRequest request)
 }
 
 const WriterClassStruct WriterClassPaw = {
-  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS | WriterTakesSYMBOLS, .create = extractCreate, .read = extractRead,
-  .finish = LogRewriteEnd, .destroy = LogRewriteDestroy,
+  .name = "paw", .heirs = TRUE, .takes = WriterTakesBLOCKS | WriterTakesSYMBOLS, .create = extractCreate,
+  .read = extractRead, .finish = LogRewriteEnd, .destroy = LogRewriteDestroy,
 };

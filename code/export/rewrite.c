@@ -513,10 +513,12 @@ Bool LogRewriteMake(LogRewrite rewrite, LogProcess process, EventType type, uint
                     uint64_t ticks, const uint64_t *value, const char *string)
 {
   unsigned char bytes[EventSizeMAX] = {0};
-  Size whole = strlen(string), length = type->strings == 0 ? 0 : whole < EventMaxStringLength ? whole : EventMaxStringLength;
+  Size whole = strlen(string), most = type->strings == 0 ? 0 : EventMaxStringLength;
+  Size length = whole < most ? whole : most;
   EventHeaderStruct header = {type->code, (uint16_t)(type->length + type->strings + length), (uint32_t)ticks};
   LogEventStruct event = {.process = process, .type = type, .thread = thread, .bytes = bytes, .length = header.length,
-                          .cut = length < whole && type->strings != 0, .stream = serial << 5 | (uint32_t)type->kind << 1, .cpu = LogCpuUNKNOWN,
+                          .cut = length < whole && type->strings != 0,
+                          .stream = serial << 5 | (uint32_t)type->kind << 1, .cpu = LogCpuUNKNOWN,
                           .fine = ClockFine(rewrite->process[process->number].clock, ticks)};
   Index i;
 

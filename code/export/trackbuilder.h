@@ -177,8 +177,8 @@ extern void TrackFinish(Writer writer);
 extern void TrackDestroy(Writer writer);
 extern Bool TrackCheck(TrackBuilder builder);
 #define TrackCLASS(theName, sink, more) \
-  {.name = theName, .heirs = TRUE, .takes = WriterTakesTHIN | (more), .own = sink, .create = TrackCreate, .event = TrackEvent, \
-   .read = TrackRead, .finish = TrackFinish, .destroy = TrackDestroy}
+  {.name = theName, .heirs = TRUE, .takes = WriterTakesTHIN | (more), .own = sink, .create = TrackCreate, \
+   .event = TrackEvent, .read = TrackRead, .finish = TrackFinish, .destroy = TrackDestroy}
 
 /* ---- Between the files ---- */
 

@@ -249,7 +249,8 @@ static void unpackHeadControls(Unpack unpack, Unpacking u, unsigned number)
   UnpackHead head = &unpack->head[number];
 
   if (head >= u->heads && head < u->heads + packHeads)
-    memset(unpack->controls + number % packHeads * packTimes * packWays, 1 + (head->value[0] != 0) + (head->value[1] != 0), packTimes * packWays);
+    memset(unpack->controls + number % packHeads * packTimes * packWays,
+           1 + (head->value[0] != 0) + (head->value[1] != 0), packTimes * packWays);
 }
 
 /* unpackHead -- a new head.  FALSE: of a type that there is not, or that is not packed. */

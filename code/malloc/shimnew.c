@@ -110,7 +110,8 @@ static __attribute__((cold, noinline)) void operatorFind(void *function, const c
 /* OPERATOR_UNWINDS -- an exception that passes the function in which this stands calls operatorUnwound.  Nothing else
  * needs to be done, so no tables of C++ are needed, nor a library that reads them. */
 #if defined(__GCC_HAVE_DWARF2_CFI_ASM)
-#define OPERATOR_UNWINDS __asm__ volatile(".cfi_personality 0x1b, operatorUnwound") /* a signed 32-bit offset from here */
+/* 0x1b: what follows is a signed 32-bit offset from here. */
+#define OPERATOR_UNWINDS __asm__ volatile(".cfi_personality 0x1b, operatorUnwound")
 #else
 #define OPERATOR_UNWINDS ((void)0)
 #endif

@@ -189,7 +189,8 @@ static void shimBefore(void)
   if (CollectorSocketNamed())
     CollectorSocketBefore(emitter->identity, name);
   else
-    RawSay("not seen", name, "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
+    RawSay("not seen", name,
+           "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
 }
 
 /* ---- The beginning ---- */

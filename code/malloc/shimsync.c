@@ -355,7 +355,8 @@ static void barrierKeep(const pthread_barrier_t *barrier, unsigned count)
 
 SYNC_NEXT(int, pthread_barrier_wait, (pthread_barrier_t *barrier), (barrier))
 SYNC_NEXT(int, pthread_barrier_init,
-          (pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes, unsigned count), (barrier, attributes, count))
+          (pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes, unsigned count),
+          (barrier, attributes, count))
 SYNC_NEXT(int, pthread_barrier_destroy, (pthread_barrier_t *barrier), (barrier))
 
 SHIM int pthread_barrier_wait(pthread_barrier_t *barrier)

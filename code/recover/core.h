@@ -18,8 +18,8 @@
 /* CoreMay -- does the file begin as cores, and other ELF files, do? */
 extern Bool CoreMay(File file);
 
-/* CoreTake -- copy the header blocks and the sound blocks of a core into a temporary file, which `file` is from then on; the
- * core itself is not changed
+/* CoreTake -- copy the header blocks and the sound blocks of a core into a temporary file, which `file` is from then
+ * on; the core itself is not changed
  *
  * If the core lacks the memory that the process shared with others, and the file of its region still exists, the blocks
  * are taken from there.  Notes tell what was found, and what may be missing.

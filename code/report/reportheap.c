@@ -525,7 +525,8 @@ Size ReportHeapJson(FILE *out, ReportHeap heap, Bool *failed)
   putc('}', out);
   for (i = 0; i < ReportBOOKS; ++i) {
     fprintf(out, ",\n \"%s\": ", name[i]);
-    size += SeriesPacked(out, &heap->book[i].table, i == ReportBYPOOL ? heap->pools : heap->book[i].table.rows - 1, failed);
+    size += SeriesPacked(out, &heap->book[i].table, i == ReportBYPOOL ? heap->pools : heap->book[i].table.rows - 1,
+                         failed);
   }
   fputs(",\n \"sizes\": [0", out);
   for (i = 1; i < ReportSIZES; ++i)

@@ -25,8 +25,8 @@ typedef enum ReportBookKind { ReportBYSITE, ReportBYSIZE, ReportBYPOOL, ReportBO
 
 typedef enum ReportTotal {
   TotalLIVE, TotalLIVEPEAK, TotalOBJECTS, TotalOBJECTSPEAK, TotalPEAKAT, TotalALLOCS, TotalALLOCBYTES, TotalFREES,
-  TotalFREEBYTES, TotalRESIZES, TotalTEMPORARY, TotalTEMPORARYBYTES, TotalENDED, TotalENDEDBYTES, TotalMAPPED, TotalMAPPEDPEAK, TotalRESIDENT,
-  TotalRESIDENTPEAK, TotalFIELDS
+  TotalFREEBYTES, TotalRESIZES, TotalTEMPORARY, TotalTEMPORARYBYTES, TotalENDED, TotalENDEDBYTES, TotalMAPPED,
+  TotalMAPPEDPEAK, TotalRESIDENT, TotalRESIDENTPEAK, TotalFIELDS
 } ReportTotal;
 
 typedef struct ReportPoolStruct {

@@ -228,7 +228,8 @@ static void rowsStack(FILE *out, Rows rows, Index row)
   fputs("\"stack\": [", out);
   for (i = 0; i < count; ++i)
     fprintf(out, "%s%u", i == 0 ? "" : ", ", rowsFunction(rows, &frames[i]));
-  fprintf(out, "], \"function\": %u, ", rowsFunction(rows, &frames[CodeNamesCaller(rows->shared->names, frames, count)]));
+  fprintf(out, "], \"function\": %u, ",
+          rowsFunction(rows, &frames[CodeNamesCaller(rows->shared->names, frames, count)]));
 }
 
 /* rowsCaller -- print the caller whose other stacks a row has */

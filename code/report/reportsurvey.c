@@ -273,13 +273,14 @@ static void surveyThreadsJson(FILE *out, Survey survey)
   fputs(",\n \"threads\": [", out);
   for (i = 0; i < rows; ++i) {
     SurveyThread thread = &survey->thread[i];
-    fprintf(out, "%s\n  {\"pid\": %u, \"tid\": %u, \"process\": %u, \"begin\": %llu, \"end\": %llu, ", i == 0 ? "" : ",",
-            LogProcessAt(survey->shared->log, thread->process)->header.pid, thread->tid, thread->process,
-            surveyTime(survey, thread->first), surveyTime(survey, thread->last));
+    fprintf(out, "%s\n  {\"pid\": %u, \"tid\": %u, \"process\": %u, \"begin\": %llu, \"end\": %llu, ",
+            i == 0 ? "" : ",", LogProcessAt(survey->shared->log, thread->process)->header.pid, thread->tid,
+            thread->process, surveyTime(survey, thread->first), surveyTime(survey, thread->last));
     surveyName(out, survey, "name", thread->name);
     putc('}', out);
   }
-  fprintf(out, "%s\n  {\"other\": true, \"name\": \"%zu other threads\"}]", rows == 0 ? "" : ",", survey->threads - rows);
+  fprintf(out, "%s\n  {\"other\": true, \"name\": \"%zu other threads\"}]", rows == 0 ? "" : ",",
+          survey->threads - rows);
 }
 
 /* surveyEndOf -- how a process ended, as the collector saw it; NULL: it did not see that */
@@ -337,8 +338,8 @@ static void surveyMarksJson(FILE *out, Survey survey)
 
   fprintf(out, ",\n \"marks_all\": %zu,\n \"marks\": [", survey->markCount);
   for (i = 0; i < survey->markCount && i < SurveyMARKS; ++i) {
-    fprintf(out, "%s\n  {\"time\": %llu, \"thread\": %zu, ", i == 0 ? "" : ",", surveyTime(survey, survey->mark[i].time),
-            SurveyRow(survey, survey->mark[i].thread));
+    fprintf(out, "%s\n  {\"time\": %llu, \"thread\": %zu, ", i == 0 ? "" : ",",
+            surveyTime(survey, survey->mark[i].time), SurveyRow(survey, survey->mark[i].thread));
     surveyName(out, survey, "name", survey->mark[i].name);
     putc('}', out);
   }

@@ -68,7 +68,7 @@ typedef struct SurveyStruct {
   uint64_t failure[SurveyFAILURES]; /* places */
   Count ends, endCapacity;
   SurveyEnd end;                /* owned */
-  uint64_t *first, *last;       /* owned; by number in the log: ns of the first and last event of each process; 0: none */
+  uint64_t *first, *last;       /* owned; by number in the log: ns of each process's first and last event; 0: none */
   Count processes;
   struct {
     LogProcess process;

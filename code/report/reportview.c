@@ -196,7 +196,8 @@ static void reportHead(FILE *out, Report report, Bool *failed)
           (unsigned long long)log.lost, callers[ViewHeapCallers(report->shared)]);
   fprintf(out, "\"peak\": {\"time\": %llu, \"bytes\": %llu, \"objects\": %llu, \"slice\": %zu},\n ",
           (unsigned long long)(book->peakTime > span->zero ? book->peakTime - span->zero : 0),
-          (unsigned long long)book->peak.bytes, (unsigned long long)book->peak.objects, ReportSlice(span, book->peakTime));
+          (unsigned long long)book->peak.bytes, (unsigned long long)book->peak.objects,
+          ReportSlice(span, book->peakTime));
   reportNotes(out, report, failed);
 }
 
@@ -221,8 +222,8 @@ static void reportHalve(Report report)
   report->span.slice *= 2;
 }
 
-/* reportFit -- the numbers over time as text, which the caller frees, when slices have been halved until they have room;
- * NULL: no memory */
+/* reportFit -- the numbers over time as text, which the caller frees, when slices have been halved until they have
+ * room; NULL: no memory */
 static char *reportFit(Report report, Bool *failed)
 {
   char *text = NULL;

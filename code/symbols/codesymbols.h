@@ -33,7 +33,8 @@ typedef struct CodeSymbolStruct {
 
 /* CodeSymbolsCreate -- reads the log's modules, and the symbols that it has.  As LogRead; ResMEMORY.
  * note      is given lines for the user; or NULL */
-extern Res CodeSymbolsCreate(CodeSymbols *placesReturn, Log log, void (*note)(void *data, const char *line), void *data);
+extern Res CodeSymbolsCreate(CodeSymbols *placesReturn, Log log, void (*note)(void *data, const char *line),
+                             void *data);
 extern void CodeSymbolsDestroy(CodeSymbols places); /* NULL is none */
 extern ModuleMap CodeSymbolsModules(CodeSymbols places);
 

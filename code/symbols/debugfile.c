@@ -23,8 +23,8 @@ typedef struct debugStruct {
 
 /* debugFolders -- call `each` with the folders in which users, and then distributions, keep such files, until it has
  * found one */
-static ObjectFile debugFolders(Debug debug, ObjectFile (*each)(Debug debug, const char *folder, Size length, void *data),
-                               void *data)
+static ObjectFile debugFolders(Debug debug,
+                               ObjectFile (*each)(Debug debug, const char *folder, Size length, void *data), void *data)
 {
   const char *paths = getenv("PAWPRINT_DEBUG_PATH");
   ObjectFile object = NULL;
@@ -116,7 +116,8 @@ static ObjectFile debugLink(Debug debug, const char *path, ObjectFile module)
   reader = ReaderOf(bytes, size, (size - 4) / 4 * 4, module->elf.swapped);
   debug->sum = ReaderU32(&reader);
   object = debugLinked(debug, "", 0, &link);
-  if (object == NULL && snprintf(debug->path, DebugPathMAX, "%.*s/.debug/%s", link.folder, path, link.name) < DebugPathMAX)
+  if (object == NULL &&
+      snprintf(debug->path, DebugPathMAX, "%.*s/.debug/%s", link.folder, path, link.name) < DebugPathMAX)
     object = debugTry(debug);
   return object != NULL ? object : debugFolders(debug, debugLinked, &link);
 }

@@ -24,7 +24,8 @@ extern char **environ;
 /* demangleSpawn -- start it with `fd` as its input and output; 0: that failed */
 static pid_t demangleSpawn(int fd)
 {
-  static char name[] = "c++filt", bare[] = "-p"; /* parameters make lines long, and file and line tell functions apart */
+  /* -p leaves out parameters: they make lines long, and file and line tell functions apart. */
+  static char name[] = "c++filt", bare[] = "-p";
   char *arguments[] = {name, bare, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;

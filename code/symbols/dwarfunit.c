@@ -17,11 +17,11 @@ enum {
   atADDRBASE = 0x73, atRANGESBASE = 0x74, atOLDLINKAGE = 0x2007,
 
   formADDR = 0x01, formBLOCK2 = 0x03, formBLOCK4, formDATA2, formDATA4, formDATA8, formSTRING, formBLOCK, formBLOCK1,
-  formDATA1, formFLAG, formSDATA, formSTRP, formUDATA, formREFADDR, formREF1, formREF2, formREF4, formREF8, formREFUDATA,
-  formINDIRECT, formSECOFFSET, formEXPRLOC, formFLAGPRESENT, formSTRX, formADDRX, formREFSUP4, formSTRPSUP, formDATA16,
-  formLINESTRP, formREFSIG8, formIMPLICIT, formLOCLISTX, formRNGLISTX, formREFSUP8, formSTRX1, formSTRX2, formSTRX3,
-  formSTRX4, formADDRX1, formADDRX2, formADDRX3, formADDRX4, formGNUADDR = 0x1f01, formGNUSTR = 0x1f02,
-  formREFALT = 0x1f20, formSTRPALT = 0x1f21,
+  formDATA1, formFLAG, formSDATA, formSTRP, formUDATA, formREFADDR, formREF1, formREF2, formREF4, formREF8,
+  formREFUDATA, formINDIRECT, formSECOFFSET, formEXPRLOC, formFLAGPRESENT, formSTRX, formADDRX, formREFSUP4,
+  formSTRPSUP, formDATA16, formLINESTRP, formREFSIG8, formIMPLICIT, formLOCLISTX, formRNGLISTX, formREFSUP8, formSTRX1,
+  formSTRX2, formSTRX3, formSTRX4, formADDRX1, formADDRX2, formADDRX3, formADDRX4,
+  formGNUADDR = 0x1f01, formGNUSTR = 0x1f02, formREFALT = 0x1f20, formSTRPALT = 0x1f21,
 
   rangesEND = 0, rangesBASEX, rangesSTARTXENDX, rangesSTARTXLENGTH, rangesOFFSETPAIR, rangesBASE, rangesSTARTEND,
   rangesSTARTLENGTH /* DW_RLE_... */
@@ -139,8 +139,8 @@ static Bool abbrevAttributes(DwarfAbbrevs table, DwarfAbbrev abbrev, Reader read
       return !reader->failed;
     if (!Grow(&table->attribute, &table->attributeCapacity, table->attributes, sizeof *table->attribute))
       return FALSE;
-    table->attribute[table->attributes++] =
-      (DwarfAttributeStruct){name <= UINT16_MAX ? (uint16_t)name : 0, form <= UINT16_MAX ? (uint16_t)form : 0, constant};
+    table->attribute[table->attributes++] = (DwarfAttributeStruct){
+      name <= UINT16_MAX ? (uint16_t)name : 0, form <= UINT16_MAX ? (uint16_t)form : 0, constant};
     ++abbrev->count;
   }
   return FALSE;

@@ -29,7 +29,8 @@ static Bool funcOf(Func func, ObjectFile object, const ElfSymbolStruct *symbol)
   func->size = symbol->size;
   func->rank = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
   return symbol->section != SHN_UNDEF && func->address != 0 &&
-         (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC || (symbol->type == STT_NOTYPE && func->size > 0)) &&
+         (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
+          (symbol->type == STT_NOTYPE && func->size > 0)) &&
          ObjectRuns(object, func->address);
 }
 

@@ -35,7 +35,7 @@ typedef struct ObjectFileStruct {
   ObjectSection section;    /* owned */
   ElfSegment segment;       /* owned */
   ObjectSection names;      /* of sections, or NULL */
-  uint64_t begin;           /* the address that the file's first byte would have; what a module's base is to a process */
+  uint64_t begin;           /* the address that the file's first byte would have, as a module's base in a process */
   char build[2 * ElfBuildMAX + 1]; /* its build id in hex; "": it has none */
   Bool packed;              /* a section was found compressed in a way that is not known here */
 } ObjectFileStruct, *ObjectFile;

@@ -377,7 +377,8 @@ static Bool collectionsJson(FILE *out, void *data)
   Index i;
 
   LogSummarize(&log, view->log);
-  fprintf(out, "{\"count\": %zu, \"incomplete\": %llu, \"abandoned\": %llu, \"condemned\": %llu, \"reclaimed\": %llu,\n ",
+  fprintf(out,
+          "{\"count\": %zu, \"incomplete\": %llu, \"abandoned\": %llu, \"condemned\": %llu, \"reclaimed\": %llu,\n ",
           view->rows, (unsigned long long)view->incomplete, (unsigned long long)view->abandoned,
           (unsigned long long)view->condemned, (unsigned long long)view->reclaimed);
   fprintf(out, "\"pauses\": %llu, \"paused\": %.9f, \"longest\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",

@@ -125,8 +125,8 @@ static void testDamaged(uint64_t *state)
     int fd;
     memcpy(damaged, whole, wholeSize);
     for (i = 0; i < changes; ++i) {
-      Size at = section != NULL && section->head.size > 0 ? section->head.offset + TapRandom(state) % section->head.size :
-                                                       TapRandom(state) % 4096;
+      Size at = section != NULL && section->head.size > 0
+                  ? section->head.offset + TapRandom(state) % section->head.size : TapRandom(state) % 4096;
       damaged[at] = TapRandom(state) % 3 == 0 ? 0xff : (unsigned char)TapRandom(state);
     }
     fd = fileOf(path, damaged, size);
