@@ -4,8 +4,9 @@
  * that the blocks came from.  What cannot be written (a full disk) stays, and is tried again: nothing is lost, and the
  * program's buffers fill up.
  *
- * Where the log is a file and goes elsewhere, too, the file has everything; the other way out is waited for as long as
- * it takes something now and then.  What it does not take then goes to the file only, and is counted.
+ * If the log is a file and is sent elsewhere, too, the file gets everything.  The batch waits for the other way out
+ * (the outlet) as long as that accepts something now and then.  What the outlet does not accept goes to the file only,
+ * and is counted.
  *
  * Always true (BatchCheck):
  *   written <= used <= BatchSIZE;  passed <= used, and 0 without an outlet
@@ -38,15 +39,15 @@ typedef struct BatchSlotStruct {
 typedef struct BatchStruct {
   int fd;              /* the log, for appending; -1: none */
   Plinth outlet;       /* where it goes, too, or instead; NULL: nowhere */
-  Bool patient;        /* wait for the outlet, as long as it goes on taking some */
+  Bool patient;        /* wait for the outlet as long as it goes on accepting some */
   int reason;          /* errno of the last writing; 0: it went well */
   Size used, written;
   uint64_t limit;      /* on the size of files; UINT64_MAX: none */
-  Bool last;           /* what comes now are the last words, for which room is left below the limit */
+  Bool last;           /* only the last messages are written now, for which room is left below the limit */
   uint64_t cut;        /* where in the log a write was cut short; 0: none was */
   uint64_t missing;    /* bytes that another program has truncated from the log */
-  Size passed;         /* of these, to the outlet, or past it */
-  uint64_t behind;     /* since when the outlet, which is not all there is, takes nothing; monotonic ns; 0: it does */
+  Size passed;         /* bytes of the batch that the outlet has accepted, or that it will not get */
+  uint64_t behind;     /* since when the outlet, besides the file, accepts nothing; monotonic ns; 0: it does */
   uint64_t skipped;    /* events that it did not get, */
   uint64_t bytes;      /* and bytes that were written so far */
   Trim trim;           /* keeps the log small; NULL: all of it stays */
@@ -93,18 +94,19 @@ extern uint64_t BatchReached(Batch batch);
 /* BatchOpen -- the log, for appending; the limit on file sizes is looked up */
 extern void BatchOpen(Batch batch, int fd);
 
-/* BatchLast -- the log cannot take what waits, and never will: it is dropped, the slots of its blocks stay as they are.
- * What comes now are the last words.  droppedReturn: what of one process, by its identity, was dropped */
+/* BatchLast -- the log will never accept the waiting messages: drop them, and leave the slots of their blocks as they
+ * are.  After this only the last messages are written.
+ * droppedReturn  what was dropped of one process, by its identity */
 extern void BatchLast(BatchDropped droppedReturn, Batch batch, uint64_t process);
 
-/* BatchFarther -- our soft limit on file sizes becomes the hard one; FALSE: it is no lower */
+/* BatchFarther -- raise our soft limit on file sizes to the hard one; FALSE: it is not lower */
 extern Bool BatchFarther(Batch batch);
 
-/* BatchWaiting -- how many events wait, for the outlet where there is one: of one process, by its identity; 0: of
- * all */
+/* BatchWaiting -- how many events wait to be written, or for the outlet if there is one
+ * process  only events of this one, by its identity; 0: of all */
 extern uint64_t BatchWaiting(Batch batch, uint64_t process);
 
-/* BatchForget -- these slots' memory is about to go */
+/* BatchForget -- the memory of this region is about to be unmapped: free none of its slots later */
 extern void BatchForget(Batch batch, RegionHeader header);
 
 extern Bool BatchCheck(Batch batch);

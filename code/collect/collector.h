@@ -65,7 +65,7 @@ extern uint64_t CollectorRecording(Collector collector);
  * reasonReturn  why it failed, in words that live forever */
 extern Res CollectorSend(Collector collector, const char *where, const char **reasonReturn);
 
-/* CollectorLog -- the log, which was just made; and the recording begins
+/* CollectorLog -- begin the recording, into a log that was just made
  *
  * fd       open for reading and appending; the collector's from now on.  It is never opened by its name again.  -1:
  *          there is no file, it is only sent
@@ -81,13 +81,13 @@ extern Bool CollectorRun(Collector collector, int fd, uint64_t until);
 extern void CollectorProgram(Collector collector, pid_t pid);
 extern void CollectorEnded(Collector collector, pid_t pid, int status);
 
-/* CollectorSeen -- a process of the family was found, running this program: it is waited for, and named if it does not
- * come
- * certain  by its file it cannot */
+/* CollectorSeen -- a process of the family was found, which runs this program: if it does not announce itself it will
+ * be named at the end
+ * certain  its file shows that it cannot announce itself */
 extern void CollectorSeen(Collector collector, pid_t pid, const char *path, Bool certain);
 
-/* CollectorStop -- end the recording: what processes send is switched off, now and in those to come; what is there is
- * written */
+/* CollectorStop -- end the recording: switch off what processes send, also in processes that begin later, and write
+ * what has been sent */
 extern void CollectorStop(Collector collector);
 
 /* CollectorUnseen -- say in the log that so many processes of a program were not seen, or not all that they did, and
@@ -102,8 +102,8 @@ extern Res CollectorEnd(Collector collector, Count *runningReturn);
 
 /* CollectorCount -- what was collected so far.  What waits in memory is in none of these. */
 typedef struct CollectorCountsStruct {
-  uint64_t events;    /* that were written, or have arrived where the log is only sent */
-  uint64_t discarded; /* or have not arrived there */
+  uint64_t events;    /* that were written; if the log is only sent, that have arrived there */
+  uint64_t discarded; /* that were discarded, or have not arrived there */
   uint64_t bytes;
   uint64_t missing;   /* bytes that another program has truncated from the log, as far as was noticed (BatchMissing) */
   uint64_t untold;    /* after CollectorEnd: lost events that the log does not tell of, because it has no room, or tells

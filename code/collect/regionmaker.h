@@ -57,15 +57,15 @@ extern void RegionMakerClose(RegionMaker maker);
 
 /* RegionMakerMake -- a new file of mode 0600, `size` bytes long, whose first page is there
  *
- * It is locked before it has a size: so whoever finds one that has a size and no lock knows that nobody makes it.
+ * It is locked before it has a size, so a file with a size and without a lock is not being made.
  *
  * pathReturn  where it is, RegionPathMAX bytes; "": it has no name
  * returns     ResIO: errno says why
  */
 extern Res RegionMakerMake(MadeRegion fileReturn, char *pathReturn, RegionMaker maker, pid_t pid, Size size);
 
-/* RegionMakerGoesRound -- whoever has said that the collector stands still was wrong: remove that notice.  FALSE:
- * there is none */
+/* RegionMakerGoesRound -- remove the notice by which a process has said that the collector stands still; FALSE: there
+ * is none */
 extern Bool RegionMakerGoesRound(RegionMaker maker);
 
 /* MadeRegionRemove -- remove the file, and the link beside it.  MadeRegionDrop -- close it; it stays where it is. */

@@ -50,12 +50,12 @@ extern RendezvousKind RendezvousReceive(RendezvousMessage messageReturn, Rendezv
  * until the other side has received its data. */
 extern void RendezvousDrop(int fd);
 
-/* RendezvousWaits -- does anybody still have the other end of this, on which an answer would go?  Nobody has that of
- * -1. */
+/* RendezvousWaits -- does a process still have the other end of this socket, by which it would get an answer?  FALSE
+ * for -1. */
 extern Bool RendezvousWaits(int fd);
 
-/* RendezvousAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  Where the system
- * lets us it is from the user of whoever asks, else from ours.  ResIO: it cannot be delivered. */
+/* RendezvousAnswer -- send the answer with these descriptors, which stay the caller's; never waits.  If the system
+ * permits it the answer names the asking user as its sender, else our own.  ResIO: it cannot be delivered. */
 extern Res RendezvousAnswer(int fd, const RegionGrantStruct *answer, const int *fds, Count count);
 
 #endif /* COLLECT_RENDEZVOUS_H */

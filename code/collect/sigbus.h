@@ -1,7 +1,7 @@
 /* sigbus.h -- a mapping of a file that another process may cut short
  *
- * Touching a page of a mapping that its file no longer has, or that a full file system cannot give, is a SIGBUS.  For
- * mappings made here a handler puts zeros of our own there instead; any other SIGBUS does what it always does.
+ * Touching a page of a mapping raises SIGBUS if the file no longer has that page, or if a full file system cannot
+ * provide it.  For mappings made here a handler maps a page of zeros instead; any other SIGBUS has its usual effect.
  *
  * Design: design/collector.md .hostile      Tests: test/collect/collecttest.c
  */
@@ -18,7 +18,7 @@ enum { SigbusMAX = 1025 };
  * fd  stays open until SigbusUnmap */
 extern void *SigbusMap(int fd, Size size);
 
-/* SigbusAgain -- what was replaced by zeros is the file's again: the other process may have put something there
+/* SigbusAgain -- map the file again where pages of zeros have replaced it: the other process may have written there
  * since */
 extern void SigbusAgain(void *base);
 

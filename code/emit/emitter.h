@@ -210,8 +210,7 @@ extern void EmitterForkStart(void);
  * EmitterLeaves -- the process is about to execute another program: must EmitterEnd be called before?
  * - EmitterLeaveNOTHING: no, the next program adopts the blocks that are left, or the collector drains them
  * - EmitterLeaveFOREIGN: only before a program that is not recorded into the same log, and so adopts nothing: there is
- * no
- *   collector, or it has died.  The region says how much of each stream was sent, for the program that adopts it.
+ *   no collector, or it has died.  The region says how much of each stream was sent, for the program that adopts it.
  * - EmitterLeaveALL: yes, because there are connections of its own, or its memory could not be found
  * If exec fails the process goes on as after EmitterEnd. */
 typedef enum EmitterLeave { EmitterLeaveNOTHING, EmitterLeaveFOREIGN, EmitterLeaveALL } EmitterLeave;
@@ -222,8 +221,8 @@ extern EmitterLeave EmitterLeaves(void);
 extern void TracebackAver(const char *condition, const char *file, unsigned line);
 
 /* EmitterEnding -- note in the region when the process is about to end or to execute another program, for the
- * collector, which sees the end only later; or, not `ending`, that exec has failed.  It does nothing in the child of a
- * vfork. */
+ * collector, which notices the end only later; `ending` FALSE: exec has failed, so it goes on.  It does nothing in the
+ * child of a vfork. */
 extern void EmitterEnding(Bool ending);
 
 #endif /* EMIT_EMITTER_H */

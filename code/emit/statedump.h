@@ -35,10 +35,8 @@ extern void StateDumpHookAdd(StateDumpHook hook);
 
 /* StateDumpAsk -- request one dump.  It begins with the next event of any thread.
  * StateDumpAttend -- begin the dump that was requested, or continue it.  TRUE: no dump is due any more.  FALSE: call
- * it again
- *                    with the next event of any thread, because each thread knows its own live objects best.  The
- *                    caller has
- *                    blocked signals and holds no lock of the emitter. */
+ * it again with the next event of any thread, because each thread knows its own live objects best.  The caller has
+ * blocked signals and holds no lock of the emitter. */
 extern void StateDumpAsk(void);
 extern Bool StateDumpAttend(void);
 

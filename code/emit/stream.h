@@ -5,10 +5,13 @@
  * handlers emit, too.  Other threads may read its blocks, which show at any moment which events in them are committed.
  *
  * Always true (ThreadCheck):
- *   hot.self == this for a thread that emits; in the child of a fork everything is zero a stream's cursor points into
- *   its block, or behind it; where the stream has none, or the block is held, into no block a block ends where all of
- *   them do, and its size is a power of two sent <= sequence; told <= discarded before + discarded + what its blocks
- *   hold == events that were begun, for a stream that is sent and whose `before` is known
+ *   hot.self == this for a thread that emits; in the child of a fork everything is zero
+ *   a stream's cursor points into its block, or behind it; where the stream has none, or the block is held, into no
+ *   block
+ *   a block ends where all of them do, and its size is a power of two
+ *   sent <= sequence;  told <= discarded
+ *   before + discarded + events in its blocks == events that were begun, for a stream that is sent and whose `before`
+ *   is known
  *
  * Design: design/telemetry.md .buffer      Tests: test/emit/emittest.c, test/emit/signaltest.c
  */

@@ -5,8 +5,9 @@
  * without a lock.
  *
  * Always true (StoreCheck): slot i's block ends at base + RegionFIRST + (i + 1) * RegionSlotSIZE, which is a multiple
- * of RegionSlotSIZE; so an address in a block has EventBlockBIT set, and the one behind it has not.  Of each slot below
- * `limit` the file system has given nothing, or a block's size, BlockMIN to BlockMAX.  Only a file has a path.
+ * of RegionSlotSIZE; so an address in a block has EventBlockBIT set, and the address behind the block has not.  For
+ * each slot below `limit` the file system has provided either nothing, or room for a block of BlockMIN to BlockMAX
+ * bytes.  Only a file has a path.
  *
  * Design: design/telemetry.md .store      Tests: test/emit/emittest.c, test/emit/adopttest.c, test/recover/death.t
  */
@@ -62,15 +63,16 @@ extern Bool StoreProvide(Store store, Size offset, Size size);
 
 extern Bool StoreCheck(Store store);
 
-/* StoreMark -- a file of the name that a region would have, with nothing in it: of a process that can neither have a
- * region nor write the log nothing else tells.  An empty file needs no room. */
+/* StoreMark -- make an empty file with the name that a region would have.  It is the only trace of a process that can
+ * neither have a region nor write the log.  An empty file needs no room. */
 extern void StoreMark(const char *log, uint64_t recording);
 
 /* StoreUnlink -- remove the file, and the link beside it: nothing in it is needed any more.  The memory stays until the
  * process ends.  A file that cannot be removed is emptied, but for the region's header. */
 extern void StoreUnlink(Store store);
 
-/* StoreAhead -- have the file system give room for some of the largest blocks now: later it may not be asked */
+/* StoreAhead -- make the file system provide room for some of the largest blocks now, because the process may not be
+ * allowed to ask for it later */
 extern void StoreAhead(Store store);
 
 /* StoreTake -- a block of *size bytes (a power of two from BlockMIN to BlockMAX), zeros, or a smaller one where the
@@ -79,16 +81,17 @@ extern void StoreAhead(Store store);
 extern void *StoreTake(Store store, Size *size);
 extern void StoreGive(Store store, void *block);
 
-/* StorePoor -- had the file system no room a moment ago?  Where StoreTake finds no slot all the same there is a block
- * in each. */
+/* StorePoor -- had the file system no room a moment ago?  If not, and StoreTake still finds no slot, then each slot has
+ * a block. */
 extern Bool StorePoor(Store store);
 
 /* StoreInherit -- the collector is dead, and the blocks that it had claimed are ours: one that it read is full, and one
  * that it was erasing is erased */
 extern void StoreInherit(Store store);
 
-/* StoreTold -- what the state of a slot should be by the block in it; RegionFREE: there is none.  StoreMend -- where
- * the program has written over a slot's state it is that again; nobody else uses any. */
+/* StoreTold -- the state that a slot should have, judged by the block in it; RegionFREE: there is no block.
+ * StoreMend -- set the states of slots that the program has written over to what StoreTold says; no other thread may
+ * use a slot meanwhile. */
 extern uint8_t StoreTold(Store store, Index slot);
 extern void StoreMend(Store store);
 
@@ -130,9 +133,9 @@ extern void StoreForks(Store store);
 /* StoreFamilySeen -- in the child: is the file of that store to be seen under its name, as others see it? */
 extern Bool StoreFamilySeen(void);
 
-/* StoreForked -- in the child of a fork: memory stands where its parent's blocks were, because fork may have
- * interrupted an event (in a signal handler) that is going to be written there; and what stood so for the parent is
- * given back */
+/* StoreForked -- in the child of a fork: map private memory where the parent's blocks were, because fork may have
+ * interrupted an event (it may have been called in a signal handler) that will still be written there.  The memory that
+ * was mapped for the same reason when the parent itself was forked is given back. */
 extern void StoreForked(void);
 
 #endif /* HANDOVER_BLOCKSTORE_H */

@@ -26,23 +26,25 @@ typedef struct GrantStruct {
 
 extern Bool GrantCheck(const GrantStruct *grant);
 
-/* GrantReceive -- take the answer that is there; FALSE: there is none, or its sender is not to be believed, or what it
- * says
+/* GrantReceive -- take the answer that is there; FALSE: there is none, or neither its sender nor its contents can be
+ * believed
  *
- * believedIO  the process at the other end has proved before who it is; then: the answer is a collector's, also if that
- *             takes no more processes */
+ * believedIO  before: the process at the other end has already proved that it is the collector; afterwards: the answer
+ *             came from a collector, even if that takes no more processes */
 extern Bool GrantReceive(Grant grant, Bool *believedIO, int fd);
 
 /* GrantDrop -- close what is left of its descriptors */
 extern void GrantDrop(Grant grant);
 
-/* GrantLogKeep -- keep the log's descriptor, if there is one, out of the program's way.  GrantLogTake -- make it, or
- * the one that the program before this one has left, a way out, for a process whose collector is dead: also one that
- * may not open the log itself, or finds another file at its `place`.  FALSE: there is none. */
+/* GrantLogKeep -- keep the log's descriptor, if there is one, under a number that does not disturb the program.
+ * GrantLogTake -- for a process whose collector is dead: make a way out of that descriptor, or of the one that was left
+ *   by the program that the process was before exec.  So the process need not open the log at its `place`, which it may
+ *   not be allowed to do, and where another file may be.  FALSE: there is no descriptor. */
 extern void GrantLogKeep(Grant grant);
 extern Bool GrantLogTake(Plinth plinthReturn, const char *place);
 
-/* GrantLog -- the log that the collector has given us, for what it cannot take; NULL: none */
+/* GrantLog -- the log whose descriptor the collector has given us, for blocks that the collector cannot take; NULL:
+ * none */
 extern Plinth GrantLog(void);
 
 /* GrantLogLeave -- programs that are executed from now on have the log's descriptor: they may not be able to open the

@@ -2,10 +2,10 @@
  * call to wake up
  *
  * A request goes to the socket that the environment names, and its answer counts only if the kernel says that it is
- * from root or from our own effective user.  All other messages go to the socket that has so answered, not to the name,
- * which any process can have once the collector is dead.  Each is a datagram.  A request waits for its answer, and a
- * note for room in the collector's queue: a second at most, and only if nobody of the family has waited in vain just
- * now.
+ * from root or from our own effective user.  All other messages go to the socket that has answered so, not to the name,
+ * which any process can take when the collector is dead.  Each message is a datagram.  A process waits for the answer to
+ * a request, and for room in the collector's queue for a note: a second at most, and only if no process of the family
+ * has just waited in vain.
  *
  * Design: design/collector.md .meet, .meet.still, .wake      Tests: test/emit/handovertest.c, test/emit/still.t,
  * test/collect/collect.t
@@ -31,8 +31,8 @@ extern Bool CollectorSocketMeet(Emitter emitter, Grant grantReturn);
 /* CollectorSocketNamed -- does the environment name a collector? */
 extern Bool CollectorSocketNamed(void);
 
-/* CollectorSocketOurs -- does such an entry of an environment, RegionVARIABLE and its value, name the collector that we
- * have?  Where `length` bytes of it are too few to tell it does. */
+/* CollectorSocketOurs -- does this entry of an environment, RegionVARIABLE and its value, name our collector?  TRUE
+ * also if `length` bytes are too few to tell. */
 extern Bool CollectorSocketOurs(const char *entry, Size length);
 
 /* CollectorSocketNote -- tell the collector, if there is one, that the calling process is about to become a program,
@@ -48,12 +48,13 @@ extern Bool CollectorSocketOurs(const char *entry, Size length);
  * by that. */
 extern void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t child);
 
-/* CollectorSocketStarts -- a program is about to be started, and only then will there be a note of it: it has from us
- * what it cannot ask for, as with CollectorSocketNote
- * collected  the process's region says that the collector is there: one system call, usually; else two more */
+/* CollectorSocketStarts -- a program is about to be started, and its note is sent only after that: leave it the
+ * descriptors that it cannot ask for, as CollectorSocketNote does
+ * collected  the process's region says that the collector lives: then this takes one system call, usually; else two
+ *            more */
 extern void CollectorSocketStarts(unsigned lack, Bool collected);
 
-/* CollectorSocketBefore -- tell the collector which library comes before ours, and has a malloc
+/* CollectorSocketBefore -- tell the collector which library with a malloc of its own comes before ours
  * identity  of the calling process; CollectorSocketNamed */
 extern void CollectorSocketBefore(uint64_t identity, const char *library);
 
@@ -61,12 +62,13 @@ extern void CollectorSocketBefore(uint64_t identity, const char *library);
  * it does not know. */
 extern Bool CollectorSocketLost(uint64_t events);
 
-/* CollectorSocketGone -- is the collector of the region dead?  It is sent a call to wake up, which a dead one's socket
- * refuses; where that could not be kept nobody must have its name, nor its number.  Nothing is waited for. */
+/* CollectorSocketGone -- is the collector of the region dead?  A message that wakes it is sent, which the socket of a
+ * dead collector refuses.  If that socket could not be kept, the collector counts as dead if no process has its name or
+ * its number.  Waits for nothing. */
 extern Bool CollectorSocketGone(RegionHeader region);
 
-/* CollectorSocketWake -- let the collector know that there is something to do, if it sleeps; else one load.  Where its
- * socket could not be kept, by its name: that tells nobody anything. */
+/* CollectorSocketWake -- wake the collector if it sleeps; else this costs one load.  If its socket could not be kept
+ * the message goes to its name, whoever has that: it contains nothing. */
 extern void CollectorSocketWake(RegionHeader region);
 
 #endif /* HANDOVER_COLLECTORSOCKET_H */

@@ -13,19 +13,20 @@
 
 #include "format/region.h"
 
-/* RegionAdoptEach -- call `take` with the file of each region of the recording that has a name, in RegionFOLDER or
- * beside the log, and is our user's, until it returns TRUE; that is returned.  It closes the file.
- * pid  of the process that the regions are of; 0: of any */
+/* RegionAdoptEach -- call `take` with the file of each region of the recording that has a name and belongs to our user,
+ * until it returns TRUE, which is then returned.  `take` closes the file.
+ * pid     only regions of this process; 0: of any
+ * beside  look beside the log; FALSE: in RegionFOLDER */
 typedef Bool (*RegionAdoptTake)(void *data, int fd, const char *path);
 extern Bool RegionAdoptEach(const char *log, uint64_t recording, uint32_t pid, Bool beside, RegionAdoptTake take,
                             void *data);
 
-/* RegionAdopt -- the regions that a process with our number left behind: one that became us by exec
+/* RegionAdopt -- take the regions that were left behind by the program that this process was before exec
  *
  * log, recording  as for StoreOpen
- * collected       there was a collector, which has made some of them: it numbers them on and on, and removes what is
- *                 closed, so the folders are looked through.  Else their numbers are known, and one descriptor is
- *                 enough.
+ * collected       there was a collector, which made some of them.  It gives regions rising numbers and removes those
+ *                 that are closed, so the folders are searched.  Without a collector the numbers begin at 0, and one
+ *                 descriptor is enough.
  * For each region of that recording whose owner has ended it calls `block` for the header block, if a collector should
  * have written that, for each block, and at last with NULL.  Then it removes the file, unless `block` failed, or the
  * region counts events that no block has: readers of the log find those there.

@@ -4,9 +4,8 @@
  * have written anything there, and another process may truncate the file at any moment.  So the file is read with
  * pread, each part is copied before it is judged, and what is not sound is left out.
  *
- * Always true: what OrphanRegionTake writes is a sound log of unpacked blocks.  Of a region that was read
- * (OrphanRegionCheck): it has no more slots than a region can have;  the hole in the file that was found last ends
- * behind its beginning;  what was taken was written somewhere.
+ * Always true: OrphanRegionTake writes a sound log of unpacked blocks.  For a region that was read (OrphanRegionCheck):
+ *   header.slots <= RegionSlotsMAX;  hole <= data;  if `taken`, there is a file `to`
  *
  * Design: design/log.md .leftover      Tests: test/recover/orphanreadertest.c,
  * test/recover/recoverchecktest.c
@@ -78,7 +77,7 @@ extern Bool OrphanRegionYoung(RegionFile file);
  */
 extern Bool OrphanRegionLock(OrphanRegion region, int how);
 
-/* OrphanRegionText -- find the newest whole header block of the process, for region->text and region->parsed; FALSE:
+/* OrphanRegionText -- read the newest whole header block of the process into region->text and region->parsed; FALSE:
  * there is none */
 extern Bool OrphanRegionText(OrphanRegion region, Size *lengthReturn);
 
@@ -122,8 +121,9 @@ extern uint64_t OrphanRegionLost(OrphanRegion region);
  * be seen?  Such a count adds one event. */
 extern Bool OrphanRegionMiscounts(OrphanRegion region);
 
-/* OrphanRegionSays -- tell the table which kinds of events the process sends, and its number, as the region has them
- * left  the process has ended: the region knows this better than any header block */
+/* OrphanRegionSays -- put into the table which kinds of events the process sends, and its number, as the region
+ * has them
+ * left  the process has ended: then the region is newer than any header block */
 extern void OrphanRegionSays(OrphanRegion region, Process process, Bool left);
 
 /* OrphanRegionEvents -- how many events in the region were to be sent, whether or not logs have them; those of

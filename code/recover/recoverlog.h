@@ -32,13 +32,13 @@ typedef void (*RecoverNow)(Sync nowReturn, Bool slow);
  * log, and remove their regions; if no process records any more, close the recording
  *
  * log        a descriptor of the log for appending (O_APPEND); the caller has made sure that it is the right file
- * certain    this is so even if nothing in the file says it
+ * certain    it is the right file even if nothing in it says so
  * path       of the log, used only to search the folder that it is in
  * recording  the recording that is recovered; 0: all recordings that the log has something of, but (unless `keep`) no
  *            region that was made for another log which exists and has something of that recording
- * now        the recording ends at this moment, so that the log says when it was seen that a process had ended which
- *            its collector has just let go; NULL: nobody knows how long ago the processes ended
- * keep       the regions stay, because another log lacks what they hold, too
+ * now        the recording ends at this moment: for a process that its collector has just let go, and that has ended
+ *            since, the log says when its end was seen.  NULL: it is not known how long ago the processes ended
+ * keep       the regions stay, because another log lacks their contents, too
  * recoveredReturn  what was done
  * returns    ResPARAM: the file is no log, or has nothing of the recording and is not certainly its empty log: nothing
  *            was appended.  ResIO with errno, ResMEMORY: not all could be read or written; a region stays unless all of

@@ -79,13 +79,13 @@ extern Bool RegionFileFirst(RegionFile file, uint64_t inode, int log);
 extern int RegionFileAppend(Bool *certainReturn, const char *path, uint64_t recording);
 
 /* RegionFileBarred -- is the process of an opened region unable to remove the file, because it has changed its user?
- * FALSE also if that cannot be found out. */
+ * FALSE also if that is not known. */
 extern Bool RegionFileBarred(RegionFile file);
 
 /* RegionFileRemove -- remove the file that was opened, if its name still leads to it, and then the link beside it
  *
- * In this order a region always has its link, whenever we are killed; `eventrec --clean` finds a link that is left
- * alone.
+ * In this order a region has its link even if we are killed in between; `eventrec --clean` finds a link without a
+ * region.
  */
 extern void RegionFileRemove(RegionFile file);
 

@@ -1,8 +1,8 @@
 /* ehindex.h -- unwind rows of modules without .eh_frame_hdr
  *
  * The linker makes a table of a module's descriptions, unless it is told not to (--no-eh-frame-hdr).  Without that
- * table no program header says where .eh_frame is.  Then the section headers are read from the module's file, and the
- * whole of .eh_frame once, at the first need, for a table of our own.
+ * table no program header says where .eh_frame is.  Then, at the first need, the section headers are read from the
+ * module's file, and all of .eh_frame is read once, to make a table of our own.
  *
  * Always true (EhIndexCheck): the table of a module that was read is in order, and each of its entries is in .eh_frame
  *

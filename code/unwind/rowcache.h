@@ -1,8 +1,8 @@
 /* rowcache.h -- the unwind rows of a process, found once for each address
  *
- * Rows are looked for in the module that has the address, when a walk first meets it; start-up pays for none.  The
- * cache is of a fixed size, and a row that is pushed out of it is found again.  What a walk does at each new frame is
- * here, and takes one word: a row and the address that it is for.
+ * When a walk meets an address for the first time its row is read from the module that has the address; nothing is read
+ * when the program starts.  The cache has a fixed size, and a row that is pushed out of it is read again.  An entry is
+ * one word: a row, and the address that it is for.  The lookup that a walk does at each new frame is in this header.
  *
  * Threads: any; signal handlers, too.  No lock: an entry is one word, which is written as a whole.
  *
@@ -36,7 +36,7 @@ extern uint64_t RowCacheTable[RowCacheSIZE];
 /* RowCacheFind -- the row of an address for which RowCacheRow has none; the cache has it then, if it can be packed */
 extern void RowCacheFind(UnwindRow row, Word at);
 
-/* RowCacheForget -- code has been unloaded: rows that are known may be those of other code now
+/* RowCacheForget -- code has been unloaded, so the addresses of known rows may be those of other code now
  * cost  a pass over the cache */
 extern void RowCacheForget(void);
 

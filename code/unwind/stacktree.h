@@ -1,9 +1,9 @@
 /* stacktree.h -- the stacks of a process, each with a number
  *
- * A stack is told as a number.  Stacks share their outer frames, so they are kept as a tree: a node is a frame, its
- * parent is its caller, and a stack's number is that of its innermost node.  Whoever reads needs each node once, and
- * `told` is called for each that is new, before its number is used.  Two threads that find the same new frame at the
- * same time may both call it: with two numbers for the frame, of which one is then used.
+ * An event has the number of its stack.  Stacks share their outer frames, so they are kept as a tree: a node is a
+ * frame, its parent is its caller, and a stack's number is that of its innermost node.  The log must describe each node
+ * once: `told` is called for each new node, before its number is used.  If two threads find the same new frame at the
+ * same time both may call it, with two numbers, of which only one is used afterwards.
  *
  * Memory: 16 bytes for each node and 256 KiB for the table, touched as they are used.  When all numbers are given, a
  * stack gets the number of its outer part with StackSHORT, and is counted.
@@ -23,7 +23,7 @@
 
 typedef uint32_t StackNumber;
 
-/* The numbers that are no frame: what lies beyond the outermost frame that a stack has. */
+/* Numbers that are not frames: they say what lies beyond the outermost frame of a stack. */
 enum {
   StackWHOLE,   /* nothing: the stack is there to its beginning */
   StackCUT,     /* more frames than are recorded */

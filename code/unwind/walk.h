@@ -5,9 +5,9 @@
  * stack pointer and rbp.  From there on outwards the kept frames are verified instead of walked: as long as the words
  * on the stack from which the next frame was found are still the same, so is that frame.  By induction all are.
  *
- * A stack that is deeper than `depth` frames has at least that many of the innermost, and up to twice as many, before
- * it is cut: so that a stack that grows and shrinks by a few frames keeps its outermost recorded frame, and with it its
- * numbers.
+ * A stack that is deeper than `depth` frames is recorded with its innermost ones: at least `depth`, and at most twice
+ * as many.  So a stack that grows and shrinks by a few frames keeps its outermost recorded frame, and with it the
+ * numbers of its frames.
  *
  * Always true (StackWalkCheck), for the kept frames, outermost first:
  *   count <= 2 * depth
@@ -31,13 +31,13 @@ enum { StackDepthMAX = 64 };
 typedef struct StackFrameStruct {
   Word at;             /* address inside the instruction that is running: a return address minus one, if it calls */
   Word sp, bp;         /* registers, as the frame has them behind that call */
-  Word slot;           /* address of the word that has the caller's rbp, which is known to be readable: on the thread's
-                          own stack, or, where rbp is still in rbp, the bp of the caller's frame, so that it is always
-                          equal; or one of those below */
+  Word slot;           /* address of the word that has the caller's rbp: on the thread's own stack, where it stays
+                          readable; or, if the function has not saved rbp, that of `bp` in the caller's frame, with
+                          which it is compared, so that it is always equal; or one of those below */
 } StackFrameStruct, *StackFrame;
 
 enum {
-  StackSlotNONE = 0,   /* of a frame that was found by the walk that is under way: rbp is still in rbp */
+  StackSlotNONE = 0,   /* of a frame that the present walk has found: the function has not saved rbp */
   StackSlotLOOK = 1,   /* the frame's row is needed to verify it */
   StackSlotSIGNAL = 2, /* it is a signal's frame, and is never taken as unchanged */
   StackSlotODD = 7     /* an address has none of these bits */
@@ -66,17 +66,17 @@ extern void StackWalkInit(StackWalk walk, Count depth);
 
 /* StackWalkFrom -- the number of the stack of the calling thread
  *
- * from         the innermost frame that is wanted is the one with this address inside its call, at most
- *              StackWalkSKIP frames further out than the one that is given; 0: that one
- * at, sp, bp   of a frame: an address inside its call, and its registers behind that
+ * from         an address inside a call: the frame with it is the innermost that is wanted; it is at most StackWalkSKIP
+ *              frames further out than the given one.  0: the given one
+ * at, sp, bp   the frame to begin with: an address inside its call, and its registers after that call
  * returns      a number of stacktree.h
  * cost         some 10 ns, 1 for each frame that is verified, 5 for each that has changed; more for code that is new
  */
 #define StackWalkSKIP 4
 extern StackNumber StackWalkFrom(StackWalk walk, Word from, Word at, Word sp, Word bp);
 
-/* StackWalkCaller -- the same, where the frame that is given is the caller of the function that this stands in, which
- * gets a frame pointer by it */
+/* StackWalkCaller -- the same, beginning with the caller of the function in which the macro is used.  That function
+ * then has a frame pointer. */
 #define StackWalkCaller(walk, from) \
   StackWalkFrom((walk), (from), (Word)__builtin_return_address(0) - 1, \
                 (Word)__builtin_frame_address(0) + 2 * sizeof(Word), *(Word *)__builtin_frame_address(0))
