@@ -26,7 +26,6 @@ uint64_t LiveSite(Live live, const HeapObjectStruct *object)
 
 CodePlaceStruct LiveCaller(Live live, LogProcess process, const HeapObjectStruct *object)
 {
-  CodePlaceStruct frames[CodeFramesMAX];
   uint64_t site = HeapAtSite(live->state, object);
   SiteStruct asked = {.code = site, .process = (uint32_t)process->number, .asker = (uint32_t)process->number,
                       .time = object->time};
@@ -36,7 +35,7 @@ CodePlaceStruct LiveCaller(Live live, LogProcess process, const HeapObjectStruct
     asked.code = HeapSiteNumber(site);
     asked.asker = (uint32_t)HeapSiteProcess(site);
   }
-  return frames[CodeNamesCaller(live->names, frames, CodeNamesFrames(frames, live->names, &asked))];
+  return CodeNamesCallerOf(live->names, &asked);
 }
 
 static double printSince(Live live, uint64_t time)

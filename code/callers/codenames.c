@@ -74,6 +74,8 @@ Res CodeNamesRead(CodeNames names)
   names->res = FrameTableStatus(names->frames);
   if (names->res == ResOK)
     names->res = CodeSymbolsCreate(&names->symbols, names->log, names->note, names->data);
+  if (names->res == ResOK)
+    CodeSymbolsUnlined(names->symbols);
   return names->res;
 }
 
@@ -123,30 +125,6 @@ static CodePlaceStruct namesNone(uint64_t what)
   return (CodePlaceStruct){.offset = what};
 }
 
-Count CodeNamesFrames(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, const SiteStruct *site)
-{
-  uint32_t stack = (uint32_t)site->code;
-  Count count = 0;
-
-  if (!site->stack)
-    return namesAddress(frames, 0, names, site, site->code, 0);
-  if ((stack & FrameSHORT) != 0)
-    frames[count++] = namesNone(CodeSHORT);
-  stack &= ~FrameSHORT;
-  while (stack >= FrameFIRST) {
-    Frame frame = FrameTableFind(names->frames, site->asker, stack);
-    if (frame == NULL || count == CodeFramesMAX - 1) {
-      frames[count++] = namesNone(frame == NULL ? CodeUNKNOWN : CodeCUT);
-      return count;
-    }
-    count = namesAddress(frames, count, names, site, frame->address, 1);
-    stack = frame->parent;
-  }
-  if (stack != FrameWHOLE || count == 0)
-    frames[count++] = namesNone(stack == FrameCUT ? CodeCUT : stack == FrameBROKEN ? CodeBROKEN : CodeUNKNOWN);
-  return count;
-}
-
 /* namesRegex -- does the user's expression match? */
 static Bool namesRegex(CodeNames names, const char *name, Size length)
 {
@@ -169,14 +147,61 @@ static Bool namesSkipped(CodeNames names, const CodePlaceStruct *place)
   return namesRegex(names, function, length) || namesRegex(names, module, base);
 }
 
+/* namesCaller -- the first from `from` on that is not left out; `count`: none is */
+static Index namesCaller(CodeNames names, const CodePlaceStruct *frames, Index from, Count count)
+{
+  while (from < count && (frames[from].module == 0 || namesSkipped(names, &frames[from])))
+    ++from;
+  return from;
+}
+
 Index CodeNamesCaller(CodeNames names, const CodePlaceStruct *frames, Count count)
 {
-  Index i;
+  Index i = namesCaller(names, frames, 0, count);
 
-  for (i = 0; i < count; ++i)
-    if (frames[i].module != 0 && !namesSkipped(names, &frames[i]))
-      return i;
-  return 0;
+  return i < count ? i : 0;
+}
+
+/* namesWalk -- a site's callers as CodeNamesFrames has them; `until`: no further than to the one that CodeNamesCaller
+ * chooses */
+static Count namesWalk(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, const SiteStruct *site, Bool until)
+{
+  uint32_t stack = (uint32_t)site->code;
+  Count count = 0, inner;
+
+  if (!site->stack)
+    return namesAddress(frames, 0, names, site, site->code, 0);
+  if ((stack & FrameSHORT) != 0)
+    frames[count++] = namesNone(CodeSHORT);
+  stack &= ~FrameSHORT;
+  while (stack >= FrameFIRST) {
+    Frame frame = FrameTableFind(names->frames, site->asker, stack);
+    if (frame == NULL || count == CodeFramesMAX - 1) {
+      frames[count++] = namesNone(frame == NULL ? CodeUNKNOWN : CodeCUT);
+      return count;
+    }
+    inner = count;
+    count = namesAddress(frames, count, names, site, frame->address, 1);
+    if (until && namesCaller(names, frames, inner, count) < count)
+      return count;
+    stack = frame->parent;
+  }
+  if (stack != FrameWHOLE || count == 0)
+    frames[count++] = namesNone(stack == FrameCUT ? CodeCUT : stack == FrameBROKEN ? CodeBROKEN : CodeUNKNOWN);
+  return count;
+}
+
+Count CodeNamesFrames(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, const SiteStruct *site)
+{
+  return namesWalk(frames, names, site, FALSE);
+}
+
+CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site)
+{
+  CodePlaceStruct frames[CodeFramesMAX];
+  Count count = namesWalk(frames, names, site, TRUE);
+
+  return frames[CodeNamesCaller(names, frames, count)];
 }
 
 void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place)

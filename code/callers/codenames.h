@@ -68,9 +68,11 @@ extern Res CodeNamesRead(CodeNames names);
 
 /* CodeNamesFrames -- where the callers of a site are, the innermost first; one at least.  What lies beyond the
  * outermost is no place (CodeCUT ...), unless that is nothing.  A function that was inlined is a caller of its own.
- * CodeNamesCaller -- the innermost of `count` callers that is not left out; or the innermost, if all are */
+ * CodeNamesCaller -- the innermost of `count` callers that is not left out; or the innermost, if all are
+ * CodeNamesCallerOf -- the same of a site; callers outside of it are not looked up, so that it costs less */
 extern Count CodeNamesFrames(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, const SiteStruct *site);
 extern Index CodeNamesCaller(CodeNames names, const CodePlaceStruct *frames, Count count);
+extern CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site);
 
 /* CodeNamesText -- print a place: "parse (a.out)", "libc.so.6+0x8a1b2"
  * CodeNamesJson -- print its members of an object: `function`, `module`, `offset`; null: not known

@@ -8,7 +8,6 @@
 
 Res SiteGroupsMake(SiteGroups groups, SiteNumbers numbers, CodeNames names)
 {
-  CodePlaceStruct frames[CodeFramesMAX];
   Index i;
 
   *groups = (SiteGroupsStruct){.names = names};
@@ -16,9 +15,8 @@ Res SiteGroupsMake(SiteGroups groups, SiteNumbers numbers, CodeNames names)
   if (groups->group == NULL || CodeNamesRead(names) != ResOK)
     return ResMEMORY;
   for (i = 0; i < numbers->count; ++i) {
-    Count count = CodeNamesFrames(frames, names, &numbers->site[i]);
-    CodePlace place = &frames[CodeNamesCaller(names, frames, count)];
-    uint32_t number = StringsAdd(&groups->places, (const char *)place, sizeof *place);
+    CodePlaceStruct place = CodeNamesCallerOf(names, &numbers->site[i]);
+    uint32_t number = StringsAdd(&groups->places, (const char *)&place, sizeof place);
     if (number == 0 || names->res != ResOK)
       return ResMEMORY;
     groups->group[i] = number - 1;

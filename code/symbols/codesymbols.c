@@ -239,6 +239,11 @@ void CodeSymbolsDestroy(CodeSymbols places)
   free(places);
 }
 
+void CodeSymbolsUnlined(CodeSymbols places)
+{
+  SymbolsUnlined(places->symbols);
+}
+
 ModuleMap CodeSymbolsModules(CodeSymbols places)
 {
   return places->modules;

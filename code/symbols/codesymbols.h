@@ -36,6 +36,10 @@ typedef struct CodeSymbolStruct {
 extern Res CodeSymbolsCreate(CodeSymbols *placesReturn, Log log, void (*note)(void *data, const char *line),
                              void *data);
 extern void CodeSymbolsDestroy(CodeSymbols places); /* NULL is none */
+
+/* CodeSymbolsUnlined -- functions are wanted, but no files and lines: frames have none, for which less is read, unless
+ * the log itself tells them.  Before the first address. */
+extern void CodeSymbolsUnlined(CodeSymbols places);
 extern ModuleMap CodeSymbolsModules(CodeSymbols places);
 
 /* CodeInside -- the address that is looked up: the call is before where it returns to */

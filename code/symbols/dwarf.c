@@ -69,11 +69,19 @@ static void dwarfIndex(Dwarf dwarf)
   }
 }
 
+void DwarfSectionRead(Dwarf dwarf, unsigned section)
+{
+  DwarfBytesStruct *bytes = &dwarf->section[section];
+
+  bytes->bytes = ObjectBytes(dwarf->object, ObjectNamed(dwarf->object, dwarfSection[section]), &bytes->size);
+  bytes->tried = TRUE;
+  dwarf->budget += dwarfSpendTIMES * (uint64_t)bytes->size;
+}
+
 Res DwarfOpen(Dwarf *dwarfReturn, ObjectFile object, ObjectFile layout, Dwarf alt)
 {
   ObjectSection info = ObjectNamed(object, dwarfSection[DwarfINFO]);
   Dwarf dwarf;
-  Index i;
 
   *dwarfReturn = NULL;
   if (info == NULL)
@@ -82,11 +90,6 @@ Res DwarfOpen(Dwarf *dwarfReturn, ObjectFile object, ObjectFile layout, Dwarf al
   if (dwarf == NULL)
     return ResMEMORY;
   *dwarf = (struct DwarfStruct){.object = object, .layout = layout, .alt = alt, .budget = dwarfSpendMIN};
-  for (i = 0; i < DwarfSECTIONS; ++i) {
-    ObjectSection section = ObjectNamed(object, dwarfSection[i]);
-    dwarf->section[i].bytes = ObjectBytes(object, section, &dwarf->section[i].size);
-    dwarf->budget += dwarfSpendTIMES * (uint64_t)dwarf->section[i].size;
-  }
   if (!DwarfUnits(dwarf))
     dwarf->failed = TRUE;
   dwarfIndex(dwarf);
@@ -105,12 +108,13 @@ void DwarfClose(Dwarf dwarf)
     DwarfLinesFinish(&dwarf->unit[i].line);
     free(dwarf->unit[i].function);
   }
-  for (; dwarf->abbrevs != NULL; dwarf->abbrevs = next) {
-    next = dwarf->abbrevs->next;
-    free(dwarf->abbrevs->abbrev);
-    free(dwarf->abbrevs->attribute);
-    free(dwarf->abbrevs);
-  }
+  for (i = 0; i < DwarfBUCKETS; ++i)
+    for (; dwarf->abbrevs[i] != NULL; dwarf->abbrevs[i] = next) {
+      next = dwarf->abbrevs[i]->other;
+      free(dwarf->abbrevs[i]->abbrev);
+      free(dwarf->abbrevs[i]->attribute);
+      free(dwarf->abbrevs[i]);
+    }
   free(dwarf->unit);
   free(dwarf->range);
   free(dwarf);
@@ -127,7 +131,8 @@ static Count dwarfFrames(DwarfUnit unit, uint64_t address, DwarfFrame frames, Co
   const char *part[3] = {NULL, NULL, NULL};
   uint32_t line = 0;
 
-  DwarfLinesRead(unit);
+  if (!unit->dwarf->unlined)
+    DwarfLinesRead(unit);
   DwarfFunctionsRead(unit);
   row = DwarfLineOf(unit, address);
   function = DwarfFunctionOf(unit, address);
@@ -149,6 +154,11 @@ static Count dwarfFrames(DwarfUnit unit, uint64_t address, DwarfFrame frames, Co
     line = function->callLine;
   }
   return n;
+}
+
+void DwarfUnlined(Dwarf dwarf)
+{
+  dwarf->unlined = TRUE;
 }
 
 Count DwarfFind(Dwarf dwarf, uint64_t address, DwarfFrame frames, Count max)

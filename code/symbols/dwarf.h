@@ -34,6 +34,9 @@ typedef struct DwarfFrameStruct {
 extern Res DwarfOpen(Dwarf *dwarfReturn, ObjectFile object, ObjectFile layout, Dwarf alt);
 extern void DwarfClose(Dwarf dwarf); /* NULL is none */
 
+/* DwarfUnlined -- files and lines are not wanted: what DwarfFind finds has none, for which less is read */
+extern void DwarfUnlined(Dwarf dwarf);
+
 /* DwarfFind -- what is known of an address, the innermost function first; returns how many frames, 0 if nothing is. */
 extern Count DwarfFind(Dwarf dwarf, uint64_t address, DwarfFrame frames, Count max);
 

@@ -19,7 +19,10 @@ enum {
   DwarfINPLACE, DwarfALTSTR /* where strings are besides */
 };
 
+enum { DwarfBUCKETS = 1024 };
+
 typedef struct DwarfBytesStruct {
+  Bool tried;            /* it has been read, if it is there */
   const unsigned char *bytes;
   Size size;
 } DwarfBytesStruct;
@@ -38,11 +41,13 @@ typedef struct DwarfAbbrevStruct {
 } DwarfAbbrevStruct, *DwarfAbbrev;
 
 typedef struct DwarfAbbrevsStruct {
-  uint64_t offset;       /* in .debug_abbrev */
+  uint64_t offset, next; /* in .debug_abbrev: its own, and that of the first that has not been read */
+  Bool whole;            /* all have been read, and are sorted */
+  Bool mixed;            /* codes do not rise */
   Count abbrevs, abbrevCapacity, attributes, attributeCapacity;
-  DwarfAbbrev abbrev;    /* owned; by rising code */
+  DwarfAbbrev abbrev;    /* owned; as they stand there, or by rising code */
   DwarfAttribute attribute; /* owned */
-  struct DwarfAbbrevsStruct *next;
+  struct DwarfAbbrevsStruct *other; /* of its bucket */
 } DwarfAbbrevsStruct, *DwarfAbbrevs;
 
 /* The value of an attribute. */
@@ -126,13 +131,14 @@ struct DwarfStruct {
   Count units, unitCapacity, ranges, rangeCapacity;
   DwarfUnit unit;          /* owned */
   DwarfRange range;        /* owned */
-  DwarfAbbrevs abbrevs;    /* owned */
+  DwarfAbbrevs abbrevs[DwarfBUCKETS]; /* owned; by a hash of the offset, what was met last first */
+  Bool unlined;            /* files and lines are not wanted */
   Bool failed;             /* there was no memory for something */
 };
 
 /* The attributes of an entry that are wanted. */
 typedef struct DwarfEntryStruct {
-  DwarfAbbrev abbrev;
+  DwarfAbbrev abbrev;   /* until the next entry is read */
   uint64_t low, high, ranges, callFile, callLine, lines, origin, specification;
   Bool hasLow, hasHigh, highIsSize, hasRanges, rangesIndexed, hasLines;
   DwarfClass originClass, specificationClass;
@@ -142,7 +148,9 @@ typedef struct DwarfEntryStruct {
 /* DwarfSpend -- so many bytes are to be decoded; FALSE: that would be too much */
 extern Bool DwarfSpend(Dwarf dwarf, uint64_t bytes);
 
-/* DwarfReader -- a cursor over a section, from an offset on */
+/* DwarfSectionRead -- read a section, and unpack it
+ * DwarfReader -- a cursor over a section, from an offset on; the section is read when it is needed first */
+extern void DwarfSectionRead(Dwarf dwarf, unsigned section);
 extern ReaderStruct DwarfReader(Dwarf dwarf, unsigned section, uint64_t offset);
 
 /* DwarfString -- the string at an offset of a section, or NULL */

@@ -37,7 +37,11 @@ Bool DwarfSpend(Dwarf dwarf, uint64_t bytes)
 
 ReaderStruct DwarfReader(Dwarf dwarf, unsigned section, uint64_t offset)
 {
-  return ReaderOf(dwarf->section[section].bytes, dwarf->section[section].size, offset, dwarf->object->elf.swapped);
+  DwarfBytesStruct *bytes = &dwarf->section[section];
+
+  if (UNLIKELY(!bytes->tried))
+    DwarfSectionRead(dwarf, section);
+  return ReaderOf(bytes->bytes, bytes->size, offset, dwarf->object->elf.swapped);
 }
 
 const char *DwarfString(Dwarf dwarf, unsigned section, uint64_t offset)
@@ -146,60 +150,73 @@ static Bool abbrevAttributes(DwarfAbbrevs table, DwarfAbbrev abbrev, Reader read
   return FALSE;
 }
 
-/* abbrevsRead -- the abbreviations from an offset on; what cannot be read ends them */
-static void abbrevsRead(DwarfAbbrevs table, Dwarf dwarf)
+/* abbrevsMore -- read the next abbreviation of a table; FALSE: that was all, and they are sorted.  What cannot be read
+ * ends them. */
+static Bool abbrevsMore(DwarfAbbrevs table, Dwarf dwarf)
 {
-  ReaderStruct reader = DwarfReader(dwarf, DwarfABBREV, table->offset);
-  Bool sorted = TRUE;
+  ReaderStruct reader = DwarfReader(dwarf, DwarfABBREV, table->next);
+  const unsigned char *from = reader.next;
+  DwarfAbbrevStruct abbrev = {.code = reader.failed ? 0 : ReaderUleb(&reader), .first = (uint32_t)table->attributes};
 
-  while (!reader.failed) {
-    const unsigned char *from = reader.next;
-    DwarfAbbrevStruct abbrev = {.code = ReaderUleb(&reader), .first = (uint32_t)table->attributes};
-    if (abbrev.code == 0)
-      break;
+  if (table->whole)
+    return FALSE;
+  if (abbrev.code != 0) {
     abbrev.tag = (uint32_t)ReaderUleb(&reader);
     abbrev.children = ReaderU8(&reader) != 0;
-    if (!abbrevAttributes(table, &abbrev, &reader) || !DwarfSpend(dwarf, (uint64_t)(reader.next - from)) ||
-        !Grow(&table->abbrev, &table->abbrevCapacity, table->abbrevs, sizeof abbrev))
-      break;
-    sorted = sorted && (table->abbrevs == 0 || table->abbrev[table->abbrevs - 1].code < abbrev.code);
-    table->abbrev[table->abbrevs++] = abbrev;
   }
-  if (!sorted)
-    qsort(table->abbrev, table->abbrevs, sizeof *table->abbrev, abbrevCompare);
+  if (abbrev.code == 0 || !abbrevAttributes(table, &abbrev, &reader) ||
+      !DwarfSpend(dwarf, (uint64_t)(reader.next - from)) ||
+      !Grow(&table->abbrev, &table->abbrevCapacity, table->abbrevs, sizeof abbrev)) {
+    table->whole = TRUE;
+    if (table->mixed)
+      qsort(table->abbrev, table->abbrevs, sizeof *table->abbrev, abbrevCompare);
+    return FALSE;
+  }
+  table->next += (uint64_t)(reader.next - from);
+  table->mixed = table->mixed || (table->abbrevs > 0 && table->abbrev[table->abbrevs - 1].code >= abbrev.code);
+  table->abbrev[table->abbrevs++] = abbrev;
+  return TRUE;
 }
 
-/* abbrevsOf -- a unit's abbreviations, read if they have not been: units may have the same; NULL: no memory */
+/* abbrevsOf -- a unit's abbreviations, which are read as they are looked for: units may have the same; NULL: no
+ * memory */
 static DwarfAbbrevs abbrevsOf(DwarfUnit unit)
 {
   Dwarf dwarf = unit->dwarf;
+  DwarfAbbrevs *bucket = &dwarf->abbrevs[(unit->abbrevOffset * 0x9e3779b97f4a7c15ull >> 32) % DwarfBUCKETS];
   DwarfAbbrevs *link, table;
 
   if (LIKELY(unit->abbrevs != NULL))
     return unit->abbrevs;
-  for (link = &dwarf->abbrevs; (table = *link) != NULL && table->offset != unit->abbrevOffset; link = &table->next)
+  for (link = bucket; (table = *link) != NULL && table->offset != unit->abbrevOffset; link = &table->other)
     if (!DwarfSpend(dwarf, 1))
       return NULL;
   if (table != NULL) {
-    *link = table->next;
+    *link = table->other;
   } else {
     table = calloc(1, sizeof *table);
     if (table == NULL)
       return NULL;
-    table->offset = unit->abbrevOffset;
-    abbrevsRead(table, dwarf);
+    table->offset = table->next = unit->abbrevOffset;
   }
-  table->next = dwarf->abbrevs; /* what was met last comes first */
-  dwarf->abbrevs = table;
+  table->other = *bucket;
+  *bucket = table;
   return unit->abbrevs = table;
 }
 
-static inline DwarfAbbrev abbrevFind(DwarfAbbrevs table, uint64_t code)
+/* abbrevFind -- the abbreviation with this code, until the next one is looked for; NULL: there is none.  Compilers
+ * number them 1, 2, ..., so no more are read than that one and those before it. */
+static inline DwarfAbbrev abbrevFind(DwarfAbbrevs table, Dwarf dwarf, uint64_t code)
 {
-  Index low = 0, high = table->abbrevs;
+  Index low = 0, high;
 
+  while (UNLIKELY(code - 1 >= table->abbrevs) && abbrevsMore(table, dwarf))
+    ;
   if (LIKELY(code - 1 < table->abbrevs && table->abbrev[code - 1].code == code))
     return &table->abbrev[code - 1];
+  while (abbrevsMore(table, dwarf))
+    ;
+  high = table->abbrevs;
   while (low < high) {
     Index middle = low + (high - low) / 2;
     if (table->abbrev[middle].code < code)
@@ -412,7 +429,7 @@ Bool DwarfEntryRead(DwarfEntry entry, DwarfUnit unit, Reader reader)
     ReaderFail(reader);
   if (code == 0 || reader->failed)
     return FALSE;
-  entry->abbrev = abbrevFind(table, code);
+  entry->abbrev = abbrevFind(table, unit->dwarf, code);
   if (entry->abbrev == NULL) {
     ReaderFail(reader);
     return FALSE;
@@ -438,7 +455,7 @@ static void rootBases(DwarfUnit unit)
   Index i;
 
   reader.limit = unit->dwarf->section[DwarfINFO].bytes + unit->limit;
-  abbrev = table == NULL ? NULL : abbrevFind(table, ReaderUleb(&reader));
+  abbrev = table == NULL ? NULL : abbrevFind(table, unit->dwarf, ReaderUleb(&reader));
   for (i = 0; abbrev != NULL && i < abbrev->count; ++i) {
     DwarfAttribute attribute = &table->attribute[abbrev->first + i];
     DwarfValueStruct value;

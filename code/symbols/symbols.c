@@ -38,6 +38,7 @@ struct SymbolsStruct {
   Count shownCapacity;
   uint32_t *shown;               /* and by their number in `strings` those that are shown */
   DemanglerStruct demangler;
+  Bool unlined;                  /* files and lines are not wanted */
 };
 
 /* ---- Opening a module ---- */
@@ -98,6 +99,8 @@ static void symbolsDebug(Symbols symbols, SymbolsOpen open, const SymbolsModuleS
   if ((open->alt != NULL && DwarfOpen(&open->altDwarf, open->alt, open->alt, NULL) != ResOK) ||
       DwarfOpen(&open->dwarf, with, object != NULL ? object : with, open->altDwarf) != ResOK)
     symbolsTell(symbols, module->path, "no memory for its debug information");
+  if (symbols->unlined && open->dwarf != NULL)
+    DwarfUnlined(open->dwarf);
   if (with->packed)
     symbolsTell(symbols, path, "its debug information is compressed, and not with zlib");
 }
@@ -245,6 +248,11 @@ Res SymbolsCreate(Symbols *symbolsReturn, void (*note)(void *data, const char *l
   symbols->data = data;
   *symbolsReturn = symbols;
   return ResOK;
+}
+
+void SymbolsUnlined(Symbols symbols)
+{
+  symbols->unlined = TRUE;
 }
 
 void SymbolsDestroy(Symbols symbols)

@@ -30,6 +30,10 @@ typedef struct SymbolsModuleStruct {
 extern Res SymbolsCreate(Symbols *symbolsReturn, void (*note)(void *data, const char *line), void *data);
 extern void SymbolsDestroy(Symbols symbols); /* NULL is none */
 
+/* SymbolsUnlined -- functions are wanted, but no files and lines: frames have none, for which less is read.  Before the
+ * first address. */
+extern void SymbolsUnlined(Symbols symbols);
+
 /* SymbolsFind -- what is known of an address in a module
  *
  * offset   the address less the module's base.  A return address is to be asked for less 1: the call is before it.

@@ -106,6 +106,36 @@ static void testSelf(uint64_t *state)
   TapOk(ask("/proc/self/exe", &sound) >= askedCOUNT - 1 && sound, "every function is found");
 }
 
+/* testUnlined -- where lines are not wanted the functions are the same, in the same order, and have no files */
+static void testUnlined(void)
+{
+  SymbolsFrameStruct frames[2][SymbolsFramesMAX];
+  SymbolsModuleStruct module = {.path = "/proc/self/exe"};
+  Symbols symbols[2];
+  Count count[2], differ = 0, files[2] = {0, 0};
+  Index i, f, which;
+
+  if (SymbolsCreate(&symbols[0], NULL, NULL) != ResOK || SymbolsCreate(&symbols[1], NULL, NULL) != ResOK)
+    return;
+  SymbolsUnlined(symbols[1]);
+  for (i = 0; i < askedCOUNT; ++i) {
+    for (which = 0; which < 2; ++which) {
+      count[which] = SymbolsFind(symbols[which], &module, asked[i], frames[which], SymbolsFramesMAX);
+      for (f = 0; f < count[which]; ++f)
+        files[which] += frames[which][f].file != NULL;
+    }
+    differ += count[0] != count[1];
+    for (f = 0; f < count[0] && f < count[1]; ++f)
+      differ += (frames[0][f].function == NULL) != (frames[1][f].function == NULL) ||
+                frames[0][f].inlined != frames[1][f].inlined ||
+                (frames[0][f].function != NULL && strcmp(frames[0][f].function, frames[1][f].function) != 0);
+  }
+  TapIs(differ, 0, "without lines every function is the same");
+  TapOk(files[0] > 0 && files[1] == 0, "and has no file: %zu have one else", files[0]);
+  SymbolsDestroy(symbols[0]);
+  SymbolsDestroy(symbols[1]);
+}
+
 /* testDamaged -- bytes are changed, in sections that are read more often than elsewhere, or the end is missing */
 static void testDamaged(uint64_t *state)
 {
@@ -238,6 +268,7 @@ int main(void)
   load();
   testReader();
   testSelf(&state);
+  testUnlined();
   testDamaged(&state);
   testPerfMap();
   testDemangle();
