@@ -132,6 +132,14 @@ static void deathsUnseen(Deaths deaths, LogEvent event, TypeCacheTell plan)
   ++deaths->unseens;
 }
 
+Bool DeathsWants(EventType type)
+{
+  TypeCacheTellStruct tell;
+
+  TypeCacheMatch(&tell, type, deathsKnown, ARRAY_LENGTH(deathsKnown));
+  return tell.tells != TypeCacheNOTHING;
+}
+
 void DeathsEvent(Deaths deaths, LogEvent event)
 {
   TypeCacheTell plan = TypeCacheTells(&deaths->plans, event, deathsKnown, ARRAY_LENGTH(deathsKnown));

@@ -49,7 +49,9 @@ typedef struct DeathsStruct {
 extern Res DeathsInit(Deaths deaths, Log log);
 extern void DeathsFinish(Deaths deaths);
 
-/* DeathsEvent -- one event, in the order of LogRead */
+/* DeathsWants -- does DeathsEvent learn anything from events of this type?
+ * DeathsEvent -- one event, in the order of LogRead */
+extern Bool DeathsWants(EventType type);
 extern void DeathsEvent(Deaths deaths, LogEvent event);
 
 /* DeathsText, DeathsJson -- print them: lines for people; members of a JSON object, with a comma behind

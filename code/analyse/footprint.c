@@ -257,6 +257,14 @@ static void footprintRound(Footprint footprint, footprintProcess collector, uint
   collector->looked = time;
 }
 
+Bool FootprintWants(EventType type)
+{
+  TypeCacheTellStruct tell;
+
+  TypeCacheMatch(&tell, type, footprintKnown, ARRAY_LENGTH(footprintKnown));
+  return tell.tells != TypeCacheNOTHING;
+}
+
 void FootprintEvent(Footprint footprint, LogEvent event)
 {
   footprintProcess process;

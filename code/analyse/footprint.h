@@ -33,7 +33,9 @@ typedef struct FootprintBytesStruct {
 extern Res FootprintCreate(Footprint *footprintReturn, Log log);
 extern void FootprintDestroy(Footprint footprint);
 
-/* FootprintEvent -- one event, in the order of LogRead */
+/* FootprintWants -- does FootprintEvent learn more from an event of this type than that its process lives?
+ * FootprintEvent -- one event, in the order of LogRead */
+extern Bool FootprintWants(EventType type);
 extern void FootprintEvent(Footprint footprint, LogEvent event);
 
 /* FootprintEnd -- the process with this number has ended, as HeapPROCESSEND says.  An event of it that comes all the

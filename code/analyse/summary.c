@@ -11,6 +11,9 @@
 #include "heap/heaplook.h"
 #include "heap/switchedoff.h"
 
+/* What a type of event tells to the parts of the summary that want few; 0: that is not known yet. */
+enum { summaryNOTHING = 1, summarySOMETHING };
+
 /* summarySize -- one more allocation of `size` bytes */
 static void summarySize(Summary summary, uint64_t size)
 {
@@ -54,7 +57,7 @@ static void summaryFree(void *data, HeapOperation operation)
     ++summary->presumed;
   else {
     ++summary->frees;
-    ThreadSumsFree(&summary->who, operation);
+    ThreadSumsFree(&summary->who, operation, summary->shared->temporary);
   }
   HeapSumTell(&summary->live, operation);
   summary->lifetime += (double)(operation->time - operation->object->time);
@@ -92,6 +95,7 @@ static void summaryEnd(Summary summary, HeapOperation operation)
   summary->leftObjects += operation->objects;
   summary->leftBytes += operation->bytes;
   FootprintEnd(summary->footprint, operation->process);
+  summary->process = NULL;
 }
 
 static void summaryOther(void *data, HeapOperation operation)
@@ -115,9 +119,25 @@ static void summaryDestroy(void *view)
   if (summary->footprint != NULL)
     FootprintDestroy(summary->footprint);
   DeathsFinish(&summary->deaths);
+  TypeCacheFinish(&summary->tells);
   HeapTableFinish(&summary->large);
   ThreadSumsFinish(&summary->who);
   free(summary);
+}
+
+/* summarySees -- the parts of the summary that want few events see this one, unless they have seen one of the same
+ * process, which has not ended since, and no event of its type tells them anything */
+static inline void summarySees(Summary summary, LogEvent event)
+{
+  uint8_t *tells = TypeCacheOf(&summary->tells, event);
+
+  if (LIKELY(tells != NULL && event->process == summary->process && *tells == summaryNOTHING))
+    return;
+  if (tells != NULL && *tells == 0)
+    *tells = FootprintWants(event->type) || DeathsWants(event->type) ? summarySOMETHING : summaryNOTHING;
+  FootprintEvent(summary->footprint, event);
+  DeathsEvent(&summary->deaths, event);
+  summary->process = event->process;
 }
 
 static void summaryEvent(void *data, LogEvent event)
@@ -129,8 +149,7 @@ static void summaryEvent(void *data, LogEvent event)
   if (UNLIKELY(summary->events++ == 0))
     summary->first = event->time;
   summary->last = event->time;
-  FootprintEvent(summary->footprint, event);
-  DeathsEvent(&summary->deaths, event);
+  summarySees(summary, event);
 }
 
 static Res summaryFinish(void *view)
@@ -183,6 +202,7 @@ static Res summaryCreate(void **viewReturn, ViewWants wants)
   summary->shared = wants->heap;
   summary->heap = wants->heap->heap;
   client.heap.data = summary;
+  TypeCacheInit(&summary->tells, sizeof(uint8_t));
   if (DeathsInit(&summary->deaths, wants->log) != ResOK ||
       HeapTableInit(&summary->large) != ResOK || FootprintCreate(&summary->footprint, wants->log) != ResOK) {
     summaryDestroy(summary);

@@ -34,6 +34,8 @@ typedef struct SummaryStruct {
   Heap heap;                    /* its */
   Footprint footprint;
   DeathsStruct deaths;
+  TypeCacheStruct tells;        /* uint8_t: does a type of event tell something to these two? */
+  LogProcess process;           /* of the last event that these two have seen, if it has not ended; or NULL */
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;

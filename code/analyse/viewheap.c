@@ -171,15 +171,14 @@ static void viewFree(void *data, HeapOperation operation)
 
   if (UNLIKELY(viewHides(shared, operation)) || (number = viewOwn(shared, operation)) == 0)
     return;
+  shared->temporary = shared->booked && !operation->told && !operation->presumed && !operation->destroyed &&
+                      TemporariesDid(&shared->temporaries, operation, FALSE);
   for (i = 0; i < shared->clients; ++i)
     shared->client[i].heap.free(shared->client[i].heap.data, operation);
-  if (shared->booked && UNLIKELY(operation->told)) {
+  if (shared->booked && UNLIKELY(operation->told))
     SiteBookUntold(&shared->book, number, operation->object->size);
-  } else if (shared->booked) {
-    Bool temporary = !operation->presumed && !operation->destroyed &&
-                     TemporariesDid(&shared->temporaries, operation, FALSE);
-    SiteBookFree(&shared->book, number, operation->object->size, temporary);
-  }
+  else if (shared->booked)
+    SiteBookFree(&shared->book, number, operation->object->size, shared->temporary);
 }
 
 static void viewResize(void *data, HeapOperation operation)

@@ -51,7 +51,8 @@ typedef struct ViewHeapStruct {
   Bool events;           /* some client has an `event` */
   Bool booked;           /* some view wants the book */
   SiteBookStruct book;
-  TemporariesStruct temporaries;
+  TemporariesStruct temporaries; /* if `booked` */
+  Bool temporary;        /* if so, in the hook for a free: the object was temporary */
   SiteNumbersStruct numbers;
   TypeCacheStruct plans;
   Count processes;       /* places in `process` */

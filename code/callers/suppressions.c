@@ -25,13 +25,19 @@ Bool SuppressionMatches(const char *pattern, const char *name, Size length)
 {
   Bool bound = *pattern == '^'; /* the next part stands just here */
 
-  for (pattern += bound; *pattern != '\0'; bound = FALSE) {
+  pattern += bound;
+  if (bound && strchr("*$", *pattern) == NULL && (length == 0 || *name != *pattern))
+    return FALSE; /* as nearly always, where many patterns are tried */
+  for (; *pattern != '\0'; bound = FALSE) {
     Size part = suppressionPart(pattern);
     const char *found;
     if (pattern[part] == '$') /* and it is the last one */
       return part <= length && (!bound || part == length) && memcmp(name + length - part, pattern, part) == 0;
-    found = part == 0 ? name : memmem(name, length, pattern, part);
-    if (found == NULL || (bound && found != name))
+    if (part == 0 || (bound && part <= length && memcmp(name, pattern, part) == 0))
+      found = name;
+    else
+      found = bound ? NULL : memmem(name, length, pattern, part);
+    if (found == NULL)
       return FALSE;
     length -= (Size)(found - name) + part;
     name = found + part;

@@ -144,6 +144,22 @@ void HeapCatchUp(Heap heap)
 {
   while (heap->out != heap->in)
     heapTake(heap);
+  heap->fetched = heap->in;
+}
+
+/* heapBatch -- half the queue is full: let the processor fetch what these inputs need, all at once, so that it waits for
+ * none of them, and apply those before, for which it has done so */
+static void heapBatch(Heap heap)
+{
+  Index i;
+
+  for (i = heap->fetched; i != heap->in; ++i) {
+    HeapInput input = &heap->queue[i % HeapQUEUE].input;
+    HeapTableTouch(&input->pool->table, input->addr);
+  }
+  while (heap->out != heap->fetched)
+    heapTake(heap);
+  heap->fetched = heap->in;
 }
 
 /* heapState -- an event of a process's state dump */
@@ -366,14 +382,14 @@ static void heapDecodeAny(HeapInput input, uint64_t *pool, uint64_t *align, Heap
 #undef WORD
 }
 
-/* heapObject -- an event on an object: into the queue, while the processor fetches what it will need */
+/* heapObject -- an event on an object: into the queue, until the processor has fetched what it will need */
 static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapInput input = &heap->queue[heap->in % HeapQUEUE].input;
   uint64_t pool, align;
 
-  if (LIKELY(heap->in - heap->out == HeapQUEUE))
-    heapTake(heap);
+  if (UNLIKELY(heap->in - heap->fetched == HeapQUEUE / 2))
+    heapBatch(heap);
   if (LIKELY(plan->plain))
     heapDecode(input, &pool, &align, plan, event);
   else
@@ -393,7 +409,6 @@ static inline void heapObject(Heap heap, HeapProcess process, HeapThread thread,
   /* Address 0 is no object: a failed allocation, or a free of NULL. */
   if (UNLIKELY(input->addr == 0 && (input->kind != HeapInEND || input->old == 0)))
     return;
-  HeapTableTouch(&input->pool->table, input->addr);
   heap->queue[heap->in++ % HeapQUEUE].order = &process->order;
   if (UNLIKELY(process->child != 0)) {
     HeapCatchUp(heap); /* the child's queued events come before the fork's */

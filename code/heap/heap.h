@@ -21,7 +21,7 @@
 #include "request/request.h"
 
 enum {
-  HeapQUEUE = 32,
+  HeapQUEUE = 64,
   HeapOffMIN = 1000000 /* ns; a shorter time in which kinds were off is not reported */
 };
 

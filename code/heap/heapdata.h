@@ -1,7 +1,7 @@
 /* heapdata.h -- what the live heaps of a log's processes consist of, for what feeds, saves and shows them
  *
  * Always true (HeapCheck):
- *   in - out <= HeapQUEUE, and none of these inputs is of a process that has been forgotten
+ *   out <= fetched <= in;  in - out <= HeapQUEUE, and none of these inputs is of a process that has been forgotten
  *   each pool that lives, and each thread, is in the bucket of its address or number; a pool in `dead` has no table
  *   of a process of the log there is the process, or what is known of its past, but not both
  *   the process that `kept` names has ended; `child` of a process names one of the log
@@ -86,7 +86,8 @@ struct HeapStruct {
   Count objectTypes;
   uint32_t mark;
   Bool prompt;           /* nothing stays in the queue */
-  Index in, out;
+  Index in, fetched, out; /* of inputs, in the order of their coming: so many were put into the queue; the processor has
+                            been told to fetch what they need; they were applied */
   struct {
     HeapReorder order;
     HeapInputStruct input;
@@ -114,7 +115,14 @@ static inline HeapProcess HeapProcessAt(Heap heap, Index number)
 }
 
 /* HeapProcessOf -- the state of the log's process `number`, made if there is none; NULL: no memory */
-extern HeapProcess HeapProcessOf(Heap heap, Index number);
+extern HeapProcess HeapProcessMake(Heap heap, Index number);
+
+static inline HeapProcess HeapProcessOf(Heap heap, Index number)
+{
+  HeapProcess process = HeapProcessAt(heap, number);
+
+  return LIKELY(process != NULL) ? process : HeapProcessMake(heap, number);
+}
 
 /* HeapSeenTypes -- room for the counts of so many types; FALSE: no memory */
 extern Bool HeapSeenTypes(HeapSeen seen, Count types);

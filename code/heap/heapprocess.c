@@ -56,7 +56,7 @@ void HeapProcessesFree(Heap heap)
   free(heap->place);
   heap->place = NULL;
   heap->count = heap->capacity = heap->living = 0;
-  heap->kept = heap->in = heap->out = 0;
+  heap->kept = heap->in = heap->fetched = heap->out = 0;
 }
 
 /* processPast -- a process that had ended has an event after all: continue its record */
@@ -87,17 +87,16 @@ static HeapProcess processNew(Heap heap, Index number)
   return process;
 }
 
-HeapProcess HeapProcessOf(Heap heap, Index number)
+HeapProcess HeapProcessMake(Heap heap, Index number)
 {
   AVER_CRITICAL(heap->count <= heap->capacity);
-  while (UNLIKELY(number >= heap->count)) {
+  while (number >= heap->count) {
     if (!Grow(&heap->place, &heap->capacity, heap->count, sizeof *heap->place))
       return NULL;
     heap->place[heap->count++] = (HeapPlaceStruct){NULL, NULL};
   }
-  if (UNLIKELY(heap->place[number].process == NULL))
-    return processNew(heap, number);
-  return heap->place[number].process;
+  AVER(heap->place[number].process == NULL);
+  return processNew(heap, number);
 }
 
 /* Types */
@@ -236,7 +235,7 @@ Bool HeapCheck(Heap heap)
   HeapProcess kept = heap->kept > 0 ? HeapProcessAt(heap, heap->kept - 1) : NULL;
   Index i;
 
-  if (heap->in - heap->out > HeapQUEUE || heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) ||
+  if (heap->in - heap->out > HeapQUEUE || heap->in - heap->fetched > heap->in - heap->out || heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) ||
       (heap->kept > 0 && (kept == NULL || !kept->ended)))
     return FALSE;
   for (i = 0; i < heap->count; ++i)

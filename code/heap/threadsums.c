@@ -21,7 +21,6 @@ void ThreadSumsFinish(ThreadSums sums)
   for (i = 0; i < sums->processes; ++i)
     free(sums->process[i].thread);
   free(sums->process);
-  TemporariesFinish(&sums->temporaries);
 }
 
 /* sumsMore -- a row that is not there yet; NULL: no memory */
@@ -70,17 +69,15 @@ void ThreadSumsAlloc(ThreadSums sums, HeapOperation operation)
 {
   ThreadSum sum = sumsOf(sums, operation);
 
-  (void)TemporariesDid(&sums->temporaries, operation, TRUE);
   if (UNLIKELY(sum == NULL))
     return;
   ++sum->allocs;
   sum->allocated += operation->object->size;
 }
 
-void ThreadSumsFree(ThreadSums sums, HeapOperation operation)
+void ThreadSumsFree(ThreadSums sums, HeapOperation operation, Bool temporary)
 {
   ThreadSum sum = sumsOf(sums, operation);
-  Bool temporary = TemporariesDid(&sums->temporaries, operation, FALSE);
 
   if (UNLIKELY(sum == NULL))
     return;
@@ -97,7 +94,6 @@ void ThreadSumsResize(ThreadSums sums, HeapOperation operation)
   ThreadSum sum = sumsOf(sums, operation);
   uint64_t old = operation->oldSize, size = operation->object->size;
 
-  (void)TemporariesDid(&sums->temporaries, operation, FALSE);
   if (UNLIKELY(sum == NULL))
     return;
   ++sum->resizes;

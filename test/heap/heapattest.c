@@ -616,6 +616,7 @@ static void testChecks(void)
   Count count;
 
   TapOk(HeapCheck(heap), "the state at the end of a random log is as it should be");
+  PLANT(heap->fetched, heap->in + 1, HeapCheck(heap), "more inputs fetched than the queue has");
   PLANT(heap->in, heap->out + HeapQUEUE + 1, HeapCheck(heap), "more inputs than the queue has");
   PLANT(heap->capacity, 0, HeapCheck(heap), "more processes than places");
   PLANT(heap->kept, heap->count + 1, HeapCheck(heap), "a process that is kept, and is not there");
