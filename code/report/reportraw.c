@@ -243,8 +243,7 @@ void RawJson(FILE *out, Raw raw, Bool *failed)
   rawWindowsJson(out, raw);
   rawExtraJson(out, raw);
   fprintf(out, ",\n \"raw\": {\"count\": %zu, \"full\": %s, ", raw->events, raw->full ? "true" : "false");
-  SurveyTypesJson(out, raw->survey);
-  fputs(",\n  \"strings\": [\"\"", out);
+  fputs("\"strings\": [\"\"", out);
   for (i = 1; i <= raw->strings.count; ++i) {
     const char *string = StringsAt(&raw->strings, (uint32_t)i, &length);
     fputs(", ", out);

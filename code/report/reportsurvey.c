@@ -346,11 +346,12 @@ static void surveyMarksJson(FILE *out, Survey survey)
   putc(']', out);
 }
 
-void SurveyTypesJson(FILE *out, Survey survey)
+/* surveyTypesJson -- print the types of events: the rows of bytype, and what the events themselves are */
+static void surveyTypesJson(FILE *out, Survey survey)
 {
   Index i, j;
 
-  fputs("\"types\": [", out);
+  fputs(",\n \"types\": [", out);
   for (i = 0; i < survey->kinds; ++i) {
     EventType type = survey->type[i];
     fprintf(out, "%s\n  {\"code\": %u, \"kind\": ", i == 0 ? "" : ",", type->code);
@@ -375,6 +376,5 @@ void SurveyJson(FILE *out, Survey survey)
   surveyThreadsJson(out, survey);
   surveyProcessesJson(out, survey);
   surveyMarksJson(out, survey);
-  fputs(",\n ", out);
-  SurveyTypesJson(out, survey);
+  surveyTypesJson(out, survey);
 }

@@ -115,9 +115,8 @@ static inline Bool SurveyTypeAsks(EventType type)
   return TypeCacheParam(type, "stack", "PAWU") >= 0 || TypeCacheParam(type, "site", "PAWU") >= 0;
 }
 
-/* SurveyTypesJson -- print the member `types`: the rows of bytype, and the types of the events themselves
- * SurveyJson -- print the members that the first pass has found */
-extern void SurveyTypesJson(FILE *out, Survey survey);
+/* SurveyJson -- print the members that the first pass has found, among them `types`: the rows of bytype, and the types
+ * of the events themselves */
 extern void SurveyJson(FILE *out, Survey survey);
 
 #endif /* REPORT_REPORTSURVEY_H */

@@ -210,7 +210,11 @@ my %data = (
     marks => [map { {time => $_ * int($N * $slice / 61), name => "mark $_", thread => 0, text => "mark $_"} } 1 .. 60],
     marks_all => 60, sizes => [map { 2 ** $_ } 0 .. 20], lifetimes => [0, map { 10 ** $_ } 3 .. 9],
     pools => [{pid => 4711, pool => '0x7f0c1f9e0000', class => 'malloc', label => ''}, {other => JSON::PP::true}],
-    types => [map { {name => $_->[0], kind => $_->[1]} } @types]);
+    types => [map {
+        my ($type, $kind, $format, $site, @params) = @$_;
+        {name => $type, kind => $kind, format => $format, site => $site ? JSON::PP::true : JSON::PP::false,
+         params => [map { {name => $_->[0], sort => $_->[1]} } @params]}
+    } @types]);
 
 my %series = (
     live_end => \@live, live_peak => \@peak, objects_end => \@objects, objects_peak => \@bytesof, allocs => \@allocs,
@@ -230,11 +234,6 @@ $data{bythread} = packed([qw(events allocs alloc_bytes frees free_bytes user_ns 
 $data{bytype} = packed(['events'], \@bytype);
 $data{raw} = {
     count => $RAW, data => encode_base64($raw, ''),
-    strings => ['loading', 'ready', '</script><script>alert(1)</script>'],
-    types => [map {
-        my ($type, $kind, $format, $site, @params) = @$_;
-        {name => $type, kind => $kind, format => $format, site => $site ? JSON::PP::true : JSON::PP::false,
-         params => [map { {name => $_->[0], sort => $_->[1]} } @params]}
-    } @types]};
+    strings => ['loading', 'ready', '</script><script>alert(1)</script>']};
 
 print JSON::PP->new->ascii->canonical->encode(\%data) =~ s/([<>&])/sprintf '\\u%04x', ord $1/ger;

@@ -334,11 +334,11 @@ sub types_seen {
     return [sort keys %seen];
 }
 $browser->script('[...document.querySelectorAll("#kinds button")].find((b) => b.textContent === "Object").click()');
-is_deeply types_seen(), [sort map { $_->{name} } grep { $_->{kind} ne 'Object' } @{$data->{raw}{types}}],
+is_deeply types_seen(), [sort map { $_->{name} } grep { $_->{kind} ne 'Object' } @{$data->{types}}],
     'a kind can be ignored';
 click('types-none');
 $browser->script('document.querySelectorAll("#type-list input")[0].click()');
-is_deeply types_seen(), [(sort map { $_->{name} } @{$data->{raw}{types}})[0]], 'or a single type be chosen';
+is_deeply types_seen(), [(sort map { $_->{name} } @{$data->{types}})[0]], 'or a single type be chosen';
 click('types-all');
 is text_of('event-command'), q{eventcnv --from 0.000000000 --to 0.127998766 '<script>alert(1)</script>.paw'},
     'the command for what is not here';

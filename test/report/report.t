@@ -283,7 +283,7 @@ is $report->{events}, scalar(@$events), 'as many events as eventcnv has';
         for my $i (0 .. $window->{count} - 1) {
             my $event = $events->[$window->{first} + $i];
             $time += shift @numbers;
-            my $type = $raw->{types}[shift @numbers];
+            my $type = $report->{types}[shift @numbers];
             my $thread = (@{$report->{threads}}, @{$report->{raw_threads}})[shift @numbers];
             my @said;
             for my $param (@{$type->{params}}) {

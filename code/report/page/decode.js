@@ -136,8 +136,8 @@ function sums(values, rows, slices) {
   return result;
 }
 
-// rawTypesOf -- the types of raw events, with what their parameters are
-function rawTypesOf(list, what) {
+// typesOf -- the types of events, with what their parameters are
+function typesOf(list, what) {
   return recordsOf(list, what).map((type) => ({
     name: textOf(type.name),
     kind: textOf(type.kind),
@@ -147,18 +147,17 @@ function rawTypesOf(list, what) {
   }));
 }
 
-// rawOf -- the raw events of all windows, in order
+// rawOf -- the raw events of all windows, in order; `types` are those that they may be of
 //
 // An event's parameters begin at values[first[i]]; where that is NaN, `big` has the value by the same index, if at all.
-function rawOf(raw, windows, threads, sites) {
+function rawOf(raw, types, windows, threads, sites) {
   const what = "the raw events";
   if (raw === undefined || raw === null)
-    return {count: 0, types: [], strings: [], time: new Float64Array(0), type: [], thread: [], site: [], first: [0],
+    return {count: 0, types, strings: [], time: new Float64Array(0), type: [], thread: [], site: [], first: [0],
             values: [], big: new Map()};
   recordOf(raw, what);
   const cursor = new Cursor(raw.data, what);
   const count = countOf(raw.count, Math.min(LIMIT.raw, cursor.bytes.length / 3), what);
-  const types = rawTypesOf(raw.types, what);
   const strings = listOf(raw.strings, what).map(textOf);
   const result = {count, types, strings, time: new Float64Array(count), type: new Uint16Array(count),
                   thread: new Uint16Array(count), site: new Int32Array(count).fill(-1),

@@ -118,7 +118,7 @@ class Model {
     this.marks = recordsOf(data.marks, "the marks").filter((mark) => Number.isFinite(mark.time));
     this.functions = recordsOf(data.functions, "the functions");
     this.pools = recordsOf(data.pools, "the pools");
-    this.types = recordsOf(data.types, "the types of events");
+    this.types = typesOf(data.types, "the types of events");
     this.sizes = recordsOf((data.sizes || []).map((from) => (typeof from === "number" ? {from} : from)), "the sizes");
     this.lifetimes = recordsOf((data.lifetimes || []).map((from) => (typeof from === "number" ? {from} : from)),
                                "the lifetimes");
@@ -189,7 +189,7 @@ class Model {
       window.begin = begin;
       begin += window.count;
     }
-    this.raw = rawOf(this.data.raw, this.windows, this.allThreads.length, this.sites.length);
+    this.raw = rawOf(this.data.raw, this.types, this.windows, this.allThreads.length, this.sites.length);
   }
 
   // Is a series of the totals known in any slice?
