@@ -108,6 +108,11 @@ RELATION(ArenaFail, 0x0108, TRUE, Arena, PW)
   PARAM(ArenaFail, 0, P, arena, "the arena")
   PARAM(ArenaFail, 1, W, size, "bytes that were asked for")
 
+RELATION(ArenaLimit, 0x0109, TRUE, Arena, PW)
+  DOC(ArenaLimit, "arena %arena commits no more than %limit bytes")
+  PARAM(ArenaLimit, 0, P, arena, "the arena")
+  PARAM(ArenaLimit, 1, W, limit, "bytes that may be committed, from now on")
+
 RELATION(MemoryMap, 0x0110, TRUE, Arena, AWUU)
   DOC(MemoryMap, "the program maps %size bytes at %base")
   PARAM(MemoryMap, 0, A, base, "where the mapping is")
@@ -166,7 +171,7 @@ RELATION(PoolCreate, 0x0201, TRUE, Pool, PPS)
   DOC(PoolCreate, "creates pool %pool of class %class in arena %arena")
   PARAM(PoolCreate, 0, P, pool, "the pool")
   PARAM(PoolCreate, 1, P, arena, "the arena it is in; 0 for a pool that stands for a foreign malloc")
-  PARAM(PoolCreate, 2, S, class, "MFS, MVFF, SGF, AMS, or malloc for a foreign one")
+  PARAM(PoolCreate, 2, S, class, "MFS, MVFF, SGF, MVFFDebug, SGFDebug, AMS, or malloc for a foreign one")
 
 RELATION(PoolParam, 0x0202, TRUE, Pool, PWS)
   DOC(PoolParam, "pool %pool has %name = %value")
@@ -190,6 +195,12 @@ RELATION(RootDestroy, 0x0205, TRUE, Pool, PP)
   DOC(RootDestroy, "pool %pool loses root %root")
   PARAM(RootDestroy, 0, P, root, "the root")
   PARAM(RootDestroy, 1, P, pool, "the pool")
+
+RELATION(PoolMisuse, 0x0206, TRUE, Pool, PAS)
+  DOC(PoolMisuse, "pool %pool finds, of %addr: %what")
+  PARAM(PoolMisuse, 0, P, pool, "the pool")
+  PARAM(PoolMisuse, 1, A, addr, "the object, or the address that is none")
+  PARAM(PoolMisuse, 2, S, what, "what the program did wrong with it, as it was told on standard error")
 
 /* Trace: one collection of a pool.  Between TraceStart and TraceEnd the program runs, but for TraceFlip and for whoever
  * does a step. */

@@ -277,6 +277,8 @@ static int recordingProgram(Recording recording, char **arguments)
   if (recording->range != NULL && (recording->range[0] == '\0' || strlen(recording->range) > 120))
     return OptionUsage(recording->tool, "--range %s: it is the name of a module, such as libfoo.so, or LO-HI",
                        recording->range);
+  if (recording->debug && !recording->manage)
+    return OptionUsage(recording->tool, "--debug is about Pawprint's own pools; it needs --mode manage");
   if (recording->stackFrees && recording->stack < 2)
     return OptionUsage(recording->tool, "--stack-frees needs stacks: --stack with a depth of 2 to %d",
                        recordingDepthMAX);
@@ -326,6 +328,9 @@ static int recordingMain(Recording recording, Listen listen, int argc, char **ar
                  recordingForRUN),
     OptionChoice('m', "mode", &recording->manage, "observe|manage", "whose malloc serves the program (observe)",
                  recordingForRUN),
+    OptionFlag(0, "debug", &recording->debug,
+               "with -m manage: keep who allocated and freed each object, and find what the program does wrong with it",
+               recordingForRUN),
     OptionChoice('p', "policy", &recording->policy, "discard|block|overwrite|stop",
                  "when no block is free: count what is lost, wait, keep the newest, end the recording (discard)",
                  recordingForRUN),

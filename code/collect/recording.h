@@ -59,6 +59,7 @@ typedef struct RecordingStruct {
   Bool stackFrees;    /* frees have one, too */
   const char *range;  /* record the first caller in this module or range of addresses; NULL: the caller, or its stack */
   unsigned manage, policy;
+  Bool debug; /* manage by a debug pool */
   Size blockSize;
   Count blocks;
   double limit;       /* seconds, more than 0; HUGE_VAL: none */

@@ -147,6 +147,7 @@ static Bool recordingSettings(Recording recording, const char *family)
   SettingsAdd(&text, "log", recording->file ? recording->log : recording->to);
   SettingsAdd(&text, "kinds", recording->kinds);
   SettingsAdd(&text, "mode", recording->manage ? "manage" : "observe");
+  SettingsAdd(&text, "debug", recording->debug ? "1" : "0");
   SettingsAdd(&text, "stack", recording->range != NULL
                                 ? TextMake(stack, sizeof stack, "1,range=%s", recording->range)
                                 : TextMake(stack, sizeof stack, "%zu%s", recording->stack,

@@ -38,7 +38,7 @@ Bool ControlCheck(void)
  *   recording  its identity, hexadecimal
  *   clock      what is known of the machine's clock (EventClockTell): each process need not find it out again */
 static const char *const controlNames[] = {
-  "collector", "family", "recording", "clock", "log", "kinds", "mode",
+  "collector", "family", "recording", "clock", "log", "kinds", "mode", "debug",
   "stack", "raw", "paused", "only", "policy", "block", "blocks",
 };
 

@@ -19,6 +19,7 @@ enum { tracebackMAX = 256, tracebackAver = 32 };
 typedef struct TracebackStruct {
   Count count, max;
   uint64_t addr;       /* only events that have it as an address; 0: all events */
+  uint64_t oldest;     /* time of the oldest event of an object; UINT64_MAX: none */
   unsigned order[tracebackMAX];
   struct {
     uint64_t time;
@@ -107,6 +108,7 @@ __attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback trac
 {
   const char *next = (const char *)block + BlockHeaderSIZE, *limit = (const char *)block + whole;
   uint64_t epoch = block->first >> 32 << 32;
+  Bool objects = block->kind == EventKindObject;
 
   if (memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0)
     return;
@@ -120,6 +122,8 @@ __attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback trac
     }
     if (code == EventEpochCODE)
       memcpy(&epoch, event + 1, sizeof epoch), epoch = epoch >> 32 << 32;
+    if (objects && code >= EventCodeFIRST && (epoch | event->time) < traceback->oldest)
+      traceback->oldest = epoch | event->time;
     if (code >= EventCodeFIRST)
       tracebackAdd(traceback, epoch | event->time, block->thread, event);
     next += size;
@@ -179,6 +183,37 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
   (void)RawCall(SYS_write, 2, room, TextLength(&text));
 }
 
+/* tracebackBirth -- does an event tell how an object came to its address? */
+static Bool tracebackBirth(const EventHeaderStruct *event)
+{
+  static const char *const births[] = {"PoolAlloc", "PoolResizeEnd", "PoolLive"};
+  EventType type = RegistryFind(SendRegistry(), event->code);
+  Index i;
+
+  for (i = 0; type != NULL && i < ARRAY_LENGTH(births); ++i)
+    if (strncmp(type->name, births[i], strlen(births[i])) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* tracebackReach -- if no allocation is among the events of an address, say how far they reach back */
+static void tracebackReach(Traceback traceback, uint64_t newest, uint64_t frequency)
+{
+  uint64_t before = newest > traceback->oldest ? newest - traceback->oldest : 0;
+  char room[64];
+  TextStruct text;
+  Index i;
+
+  for (i = 0; i < traceback->count; ++i)
+    if (tracebackBirth(&traceback->entry[i].event.header))
+      return;
+  TextInit(&text, room, sizeof room);
+  TextFormat(&text, "events of objects reach back for %ju.", (uintmax_t)(before / frequency));
+  TextPadded(&text, (uint64_t)((double)(before % frequency) * 1e9 / (double)frequency), 9);
+  TextString(&text, " s");
+  RawSay("traceback", TextTerminate(&text), "what happened to this one before is not known");
+}
+
 /* tracebackPrint -- the newest `n` events, or those that have an address that is not 0 */
 static void tracebackPrint(uint64_t addr, unsigned n)
 {
@@ -193,6 +228,7 @@ static void tracebackPrint(uint64_t addr, unsigned n)
     return;
   traceback->max = n < tracebackMAX ? n : tracebackMAX;
   traceback->addr = addr;
+  traceback->oldest = UINT64_MAX;
   if (traceback->max > 0 && emitter != NULL) {
     for (i = 0; (store = EmitterStore(emitter, i)) != NULL; ++i)
       tracebackStore(traceback, store);
@@ -204,6 +240,8 @@ static void tracebackPrint(uint64_t addr, unsigned n)
     EventClockDescribe(clock, &frequency, NULL, EVENT_CONTROL[EventControlCLOCK] != 0);
     for (i = 0; i < traceback->count; ++i)
       tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
+    if (addr != 0)
+      tracebackReach(traceback, traceback->entry[newest].time, frequency);
   }
   RawUnmap(traceback, sizeof *traceback);
 }

@@ -199,7 +199,7 @@ static inline void *operatorGot(void *p, size_t size, size_t align, const void *
 static void *operatorServe(size_t size, size_t align)
 {
   for (;;) {
-    void *p = align == 0 ? MMAlloc(size) : MMAllocAligned(size, align);
+    void *p = align == 0 ? ShimNext.malloc(size) : ShimNext.memalign(align, size);
     OperatorHandler handler = p == NULL ? operatorGetHandler() : NULL;
     if (handler == NULL)
       return p;

@@ -10,6 +10,7 @@
 #include "base/aver.h"
 #include "emit/control.h"
 #include "emit/emitter.h"
+#include "malloc/shimdebug.h"
 #include "malloc/shimdlsym.h"
 #include "mm/mallocpool.h"
 #include "mm/misuse.h"
@@ -206,17 +207,37 @@ static void shimObserve(void)
   ShimNext = next;
 }
 
+/* shimDebugs -- is the pool to be of the debug variety? */
+static Bool shimDebugs(void)
+{
+  char room[16];
+  const char *value = ControlVariable("PAWPRINT_DEBUG", room, sizeof room);
+
+  if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0)
+    return FALSE;
+  if (strcmp(value, "1") != 0)
+    RawSay("PAWPRINT_DEBUG", value, "it is neither 0 nor 1; what is done is 1");
+  return TRUE;
+}
+
 static void shimManage(void)
 {
   ShimNextStruct next = {
-    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, SGFUsableSize, MMPool(), 0, TRUE,
+    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, SGFUsableSize, NULL, 0, TRUE,
   };
+  Bool debug = shimDebugs();
+
+  if (debug)
+    MMDebug();
+  next.pool = MMPool();
 
   if (next.pool == NULL) {
     shimObserve();
     return;
   }
   shimStacks(&next);
+  if (debug)
+    ShimDebug(&next);
   ShimNext = next;
 }
 

@@ -43,7 +43,7 @@ static void stackTold(StackNumber node, StackNumber parent, Word at)
   void *room;
 
   ModulesSee(at, stackGone);
-  if (ShimStackRanged)
+  if (ShimStackRanged || ShimNext.depth < 2)
     return; /* the frames are kept, and no event has their numbers */
   room = BufferReserveNeeded(EventStreamDEFINITION, sizeof(EventWWAStruct));
   if (room != NULL)
@@ -201,7 +201,7 @@ SHIM int dlclose(void *library)
   if (next == NULL)
     return -1; /* a program without a dynamic linker has no library to close */
   result = next(library);
-  if (ShimNext.depth == 0)
+  if (ShimNext.depth == 0 && stackDepth == 0)
     return result;
   (void)dl_iterate_phdr(stackUnloads, &count);
   if (__atomic_exchange_n(&unloaded, count, __ATOMIC_RELAXED) != count) {

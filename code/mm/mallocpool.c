@@ -6,6 +6,7 @@
  */
 #include "mm/mallocpool.h"
 
+#include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
 
 /* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
@@ -14,6 +15,8 @@ static SGF mallocPoolSGF;
 
 /* Guards the making of the pool; the first in the order of locks. */
 static LockStruct mallocPoolCreateLock = LockINITIALIZER;
+
+static Bool mallocPoolDebug; /* it is, or will be, of the debug variety */
 
 static SGF mallocPoolGet(void) { return __atomic_load_n(&mallocPoolSGF, __ATOMIC_ACQUIRE); }
 
@@ -26,7 +29,7 @@ static __attribute__((noinline, cold)) SGF mallocPoolCreate(void)
   LockClaim(&mallocPoolCreateLock);
   sgf = mallocPoolGet();
   if (sgf == NULL && ArenaCreate(&arena, ChunkSIZE) == ResOK) {
-    if (PoolCreate(&pool, arena, "SGF", NULL, 0) == ResOK) {
+    if (PoolCreate(&pool, arena, mallocPoolDebug ? "SGFDebug" : "SGF", NULL, 0) == ResOK) {
       sgf = PoolSGF(pool);
       __atomic_store_n(&mallocPoolSGF, sgf, __ATOMIC_RELEASE);
     } else {
@@ -43,6 +46,12 @@ static SGF mallocPoolNeed(void)
   SGF sgf = mallocPoolGet();
 
   return LIKELY(sgf != NULL) ? sgf : mallocPoolCreate();
+}
+
+void MMDebug(void)
+{
+  AVER(mallocPoolSGF == NULL);
+  mallocPoolDebug = TRUE;
 }
 
 Pool MMPool(void)
@@ -129,6 +138,7 @@ void MMForkDone(void)
     return;
   }
   LockForking = FALSE;
+  PoolDebugForked();
   LockRelease(&SGFCacheStoreLock);
   mallocPoolEachLock(LockRelease);
   LockRelease(&ArenaRegistryLock);

@@ -15,6 +15,10 @@
 
 #include "mm/poolsgf.h"
 
+/* MMDebug -- let the pool be of class SGFDebug; before it is made.  Then only MMPool and the functions for forks, and
+ * the class's (pooldebug.h), may be called. */
+extern void MMDebug(void);
+
 /* MMPool -- the pool, for annotations; made if need be; NULL: there is no memory for it */
 extern Pool MMPool(void);
 

@@ -1,7 +1,7 @@
 /* misuse.h -- what a program did wrong with memory of ours is said, with what is known of the object
  *
- * One message on standard error: what was done, to which object of which pool; then the newest events that the flight
- * recorder has of that object, so that who allocated and who freed it can be seen.  Then the process is aborted, or, if
+ * One message on standard error: what was done, to which object of which pool; from a debug variety, by whom, and who
+ * allocated and freed the object; then the newest events that the flight recorder has of it.  An event, PoolMisuse.  Then the process is aborted, or, if
  * the environment says PAWPRINT_ON_ERROR=report, goes on, and the caller leaves the object alone.
  *
  * Design: design/mm.md .misuse      Tests: test/mm/misuse.t
@@ -18,6 +18,11 @@ typedef enum Misuse {
   MisuseINNER,       /* it is in an object, and not its beginning */
   MisuseFREED,       /* it was freed already */
   MisuseOVERWRITTEN, /* a free block was written to, after its free or from the object before it */
+  /* What only debug varieties find: */
+  MisuseBEFORE,      /* the memory before the object was written to */
+  MisuseBEHIND,      /* the memory behind the object was written to */
+  MisuseLATER,       /* the object was written to after it was freed */
+  MisuseSIZE,        /* it is freed or resized with another size than it has */
   MisuseLIMIT
 } Misuse;
 
@@ -30,5 +35,23 @@ typedef enum Misuse {
  */
 extern void MisuseFound(Misuse misuse, Pool pool, const void *object, Size size, const void *p)
   __attribute__((cold, noinline));
+
+/* What a debug variety knows of an object.  A site is an address of code, or what MisuseSiteHook knows.  Threads are
+ * the system's, times are ticks (plinth/clock.h). */
+typedef struct MisusePastStruct {
+  Word allocSite, freeSite, site; /* `site`, `thread`, `time`: of the call that found it */
+  uint32_t allocThread, freeThread, thread;
+  uint64_t allocTime, freeTime, time;
+  Bool freed;                     /* freeSite and the like mean something; allocTime 0: nothing of the object does */
+} MisusePastStruct, *MisusePast;
+
+/* MisuseFoundPast -- as MisuseFound, with what is known of the object.  No lock of the memory manager is held: the
+ * names of functions are looked up with the dynamic linker's. */
+extern void MisuseFoundPast(Misuse misuse, Pool pool, const void *object, Size size, const void *p, MisusePast past)
+  __attribute__((cold, noinline));
+
+/* MisuseSiteHook -- the addresses of code that a site stands for, the innermost first; returns how many.  NULL: a site
+ * is an address. */
+extern Count (*MisuseSiteHook)(Word at[], Count max, Word site);
 
 #endif /* MM_MISUSE_H */

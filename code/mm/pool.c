@@ -11,8 +11,10 @@
 #include "base/aver.h"
 #include "emit/event.h"
 #include "mm/pages.h"
+#include "mm/pooldebug.h"
 
-static const PoolClass poolClasses[] = { &PoolClassMFS, &PoolClassMVFF, &PoolClassSGF };
+static const PoolClass poolClasses[] = { &PoolClassMFS, &PoolClassMVFF, &PoolClassSGF,
+                                         &PoolClassMVFFDebug, &PoolClassSGFDebug };
 
 static PoolClass poolClassFind(const char *name)
 {
@@ -142,6 +144,21 @@ void PoolDestroy(Pool pool)
   PagesRelease((Addr)pool, pool->class->instanceSize);
 }
 
+void PoolTellLive(Pool pool, Addr addr, Size size)
+{
+  if (pool->class->object != NULL && !pool->class->object(&addr, &size, pool))
+    return;
+  EVENT_PAW(PoolLive, pool, addr, size);
+  ++pool->liveCount;
+}
+
+/* poolBy -- let a debug variety know who calls: the function that this stands in has this caller */
+#define poolBy(pool) \
+  do { \
+    if (UNLIKELY((pool)->debug != NULL)) \
+      PoolDebugSite = (Word)__builtin_return_address(0); \
+  } while (0)
+
 /* poolAlloc -- allocate, and tell if that failed */
 static Res poolAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero)
 {
@@ -156,8 +173,10 @@ static Res poolAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool ze
 
 Res PoolAlloc(Addr *addrReturn, Pool pool, Size size)
 {
-  Res res = poolAlloc(addrReturn, pool, size, 1, FALSE);
+  Res res;
 
+  poolBy(pool);
+  res = poolAlloc(addrReturn, pool, size, 1, FALSE);
   if (LIKELY(res == ResOK))
     EVENT_PAW(PoolAlloc, pool, *addrReturn, size);
   return res;
@@ -165,8 +184,10 @@ Res PoolAlloc(Addr *addrReturn, Pool pool, Size size)
 
 Res PoolAllocZero(Addr *addrReturn, Pool pool, Size size)
 {
-  Res res = poolAlloc(addrReturn, pool, size, 1, TRUE);
+  Res res;
 
+  poolBy(pool);
+  res = poolAlloc(addrReturn, pool, size, 1, TRUE);
   if (LIKELY(res == ResOK))
     EVENT_PAW(PoolAllocZero, pool, *addrReturn, size);
   return res;
@@ -174,8 +195,10 @@ Res PoolAllocZero(Addr *addrReturn, Pool pool, Size size)
 
 Res PoolAllocAligned(Addr *addrReturn, Pool pool, Size size, Size align)
 {
-  Res res = WordIsPowerOf2(align) ? poolAlloc(addrReturn, pool, size, align, FALSE) : ResPARAM;
+  Res res;
 
+  poolBy(pool);
+  res = WordIsPowerOf2(align) ? poolAlloc(addrReturn, pool, size, align, FALSE) : ResPARAM;
   if (LIKELY(res == ResOK))
     EVENT_PAWW(PoolAllocAligned, pool, *addrReturn, size, align);
   return res;
@@ -184,7 +207,8 @@ Res PoolAllocAligned(Addr *addrReturn, Pool pool, Size size, Size align)
 void PoolFree(Pool pool, Addr addr, Size size)
 {
   AVER_CRITICAL(pool->sig == PoolSIG);
-  AVER_CRITICAL(PoolOfAddr(addr) == pool);
+  AVER_CRITICAL(pool->debug != NULL || PoolOfAddr(addr) == pool);
+  poolBy(pool);
   EVENT_PA(PoolFree, pool, addr);
   pool->class->free(pool, addr, size > 0 ? size : 1);
 }
@@ -210,7 +234,8 @@ Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size)
   Res res;
 
   AVER_CRITICAL(pool->sig == PoolSIG);
-  AVER_CRITICAL(PoolOfAddr(old) == pool);
+  AVER_CRITICAL(pool->debug != NULL || PoolOfAddr(old) == pool);
+  poolBy(pool);
   EVENT_PAW(PoolResizeBegin, pool, old, size);
   res = pool->class->resize(&addr, pool, old, had, need);
   if (res == ResFAIL)

@@ -40,6 +40,7 @@ typedef struct PoolStruct {
   LockStruct lock;           /* what the class guards with it */
   uint32_t liveRound;        /* MMState: in which all objects have been told */
   Count liveCount;           /* PoolLive events so far, of this round */
+  struct PoolDebugStruct *debug; /* of a debug variety (pooldebug.h); else NULL */
   Word value[PoolParamMAX];  /* the parameters in force, in the order of the class's list */
 } PoolStruct;
 
@@ -62,11 +63,21 @@ typedef struct PoolClassStruct {
   /* resize -- may fail as alloc does, and then `old` lives on; ResFAIL: the caller allocates, copies and frees */
   Res (*resize)(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size size);
   Bool (*check)(Pool pool);
-  /* live -- emit PoolLive for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
+  /* block -- the block of memory for an object in which `addr` lies, which is in a segment of the pool; FALSE: there is
+   * none, or that is not known.  For the debug variety. */
+  Bool (*block)(Addr *baseReturn, Size *sizeReturn, Pool pool, Addr addr);
+  /* live -- emit PoolLive (PoolTellLive) for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
    * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some
    * are left. */
   Bool (*live)(Pool pool, Bool late);
+  Bool sized;       /* free and resize need the right size from the client */
+  PoolClass debugs; /* of which class this is the debug variety; NULL: it is none */
+  /* object -- of a debug variety: the object that is in a block of the class it debugs; FALSE: none that lives */
+  Bool (*object)(Addr *addrIO, Size *sizeIO, Pool pool);
 } PoolClassStruct;
+
+/* PoolClassPlain -- the class that decides where objects are: the pool's own, or that which it debugs */
+#define PoolClassPlain(class) ((class)->debugs != NULL ? (class)->debugs : (class))
 
 /* MFS: objects of one size, from a free list.  Freed objects are used again, the latest first; memory goes back to the
  * arena when the pool is destroyed.
@@ -92,9 +103,19 @@ extern const PoolClassStruct PoolClassMVFF;
  */
 extern const PoolClassStruct PoolClassSGF;
 
+/* MVFFDebug, SGFDebug: the same, for finding what a program does wrong with memory (pooldebug.h): double frees, frees
+ * of what is no object, writes beyond an object and after its free.  Each is told with who allocated and who freed
+ * the object, and ends the process, unless PAWPRINT_ON_ERROR says report.  Objects take 80 bytes more.
+ *
+ *   quarantine  bytes of freed objects that are kept from use, to see whether they are written to (32 MiB)
+ *   and the parameters of the class
+ */
+extern const PoolClassStruct PoolClassMVFFDebug;
+extern const PoolClassStruct PoolClassSGFDebug;
+
 /* PoolCreate -- a new pool
  *
- * className   MFS, MVFF or SGF
+ * className   MFS, MVFF, SGF, MVFFDebug or SGFDebug
  * params      `n` of them; each at most once counts, the last one; those of the class that are not named have defaults
  * errors      ResPARAM: no such class, no such parameter of it, or a value that cannot be meant; ResMEMORY
  */
@@ -120,7 +141,7 @@ extern Res PoolAlloc(Addr *addrReturn, Pool pool, Size size);
 extern Res PoolAllocZero(Addr *addrReturn, Pool pool, Size size);
 extern Res PoolAllocAligned(Addr *addrReturn, Pool pool, Size size, Size align);
 
-/* PoolFree -- give an object back; `size` as it was asked for (SGF does not look at it) */
+/* PoolFree -- give an object back; `size` as it was asked for (SGF and SGFDebug do not look at it) */
 extern void PoolFree(Pool pool, Addr addr, Size size);
 
 /* PoolResize -- let an object have another size, elsewhere if need be, with its contents as far as they fit
@@ -129,6 +150,10 @@ extern Res PoolResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size 
 
 /* PoolOfAddr -- the pool whose segment `addr` lies in, or NULL.  Any address may be asked about. */
 extern Pool PoolOfAddr(const void *addr);
+
+/* PoolTellLive -- for classes: emit PoolLive for what is in a block, and count it; of a debug variety what the block
+ * has of the client's */
+extern void PoolTellLive(Pool pool, Addr addr, Size size);
 
 /* PoolCheck -- does all hold that must always be true of the pool, and for its class?  No other thread uses it. */
 extern Bool PoolCheck(Pool pool);

@@ -17,6 +17,7 @@
 #include "base/aver.h"
 #include "emit/event.h"
 #include "mm/freetree.h"
+#include "mm/pooldebug.h"
 
 typedef struct MVFFStruct {
   PoolStruct poolStruct;
@@ -244,6 +245,28 @@ static Index mvffEnd(Seg seg, Index unit, Addr free)
   return mvffMarked(seg, unit + 1, limit);
 }
 
+/* mvffBlock -- the object that begins last before `addr`, or there, and does not end before */
+static Bool mvffBlock(Addr *baseReturn, Size *sizeReturn, Pool pool, Addr addr)
+{
+  Seg seg = SegOfAddr(addr);
+  Index unit = ((Word)addr - (Word)SegBase(seg)) / FreeTreeUNIT, end;
+  Bool found;
+
+  LockClaim(&pool->lock);
+  found = addr < mvffLimit(seg);
+  while (found && mvffMarked(seg, unit, unit + 1) != unit)
+    if (unit-- == 0)
+      found = FALSE;
+  if (found) {
+    *baseReturn = (Addr)((Word)SegBase(seg) + unit * FreeTreeUNIT);
+    end = mvffEnd(seg, unit, FreeTreeNext(PoolMVFF(pool)->tree, *baseReturn));
+    *sizeReturn = (end - unit) * FreeTreeUNIT;
+    found = (Word)addr < (Word)*baseReturn + *sizeReturn;
+  }
+  LockRelease(&pool->lock);
+  return found;
+}
+
 /* mvffLive -- emit all objects, with the bytes that they take up */
 static Bool mvffLive(Pool pool, Bool late)
 {
@@ -261,8 +284,7 @@ static Bool mvffLive(Pool pool, Bool late)
       if (free != NULL && free < addr)
         free = FreeTreeNext(tree, addr);
       end = mvffEnd(seg, unit, free);
-      EVENT_PAW(PoolLive, pool, addr, (end - unit) * FreeTreeUNIT);
-      ++pool->liveCount;
+      PoolTellLive(pool, addr, (end - unit) * FreeTreeUNIT);
     }
   }
   return TRUE;
@@ -325,5 +347,24 @@ const PoolClassStruct PoolClassMVFF = {
   .free = mvffFree,
   .resize = mvffResize,
   .check = mvffCheck,
+  .block = mvffBlock,
+  .sized = TRUE,
   .live = mvffLive,
+};
+
+static const PoolParamStruct mvffDebugParams[] = {
+  [mvffEXTENDBY] = { "extendBy", ArenaGrainSIZE },
+  [mvffALIGN] = { "align", 16 },
+  [mvffSPARE] = { "spare", ArenaGrainSIZE },
+  { "quarantine", PoolDebugQUARANTINE },
+};
+
+const PoolClassStruct PoolClassMVFFDebug = {
+  .name = "MVFFDebug",
+  .instanceSize = sizeof(MVFFStruct),
+  .params = mvffDebugParams,
+  .paramCount = ARRAY_LENGTH(mvffDebugParams),
+  .debugs = &PoolClassMVFF,
+  .live = mvffLive,
+  PoolDebugFUNCTIONS,
 };

@@ -12,6 +12,7 @@
 #include "emit/event.h"
 #include "mm/misuse.h"
 #include "mm/mmstate.h"
+#include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
 #include "plinth/rawsyscall.h"
 
@@ -24,7 +25,7 @@ static const PoolParamStruct sgfParams[] = {
 
 SGF PoolSGF(Pool pool)
 {
-  AVER(pool->class == &PoolClassSGF);
+  AVER(PoolClassPlain(pool->class) == &PoolClassSGF);
   return RING_ELT(SGFStruct, poolStruct, pool);
 }
 
@@ -33,7 +34,7 @@ static Slab sgfSlab(const void *p)
 {
   Seg seg = SegOfAddr(p);
 
-  return seg != NULL && seg->pool->class == &PoolClassSGF ? (Slab)seg : NULL;
+  return seg != NULL && PoolClassPlain(seg->pool->class) == &PoolClassSGF ? (Slab)seg : NULL;
 }
 
 /* -- allocation -- */
@@ -280,6 +281,18 @@ static Res sgfResize(Addr *addrReturn, Pool pool, Addr old, Size oldSize, Size s
   return ResOK;
 }
 
+/* sgfBlockOf -- the block, or large object's segment, in which `addr` lies */
+static Bool sgfBlockOf(Addr *baseReturn, Size *sizeReturn, Pool pool, Addr addr)
+{
+  Slab slab = sgfSlab(addr);
+  Size offset = (Word)addr - (Word)SegBase(&slab->seg);
+
+  UNUSED(pool);
+  *sizeReturn = sgfSize(slab);
+  *baseReturn = (Addr)((Word)addr - offset % *sizeReturn);
+  return TRUE;
+}
+
 static Bool sgfCheck(Pool pool)
 {
   SGF sgf = PoolSGF(pool);
@@ -367,10 +380,8 @@ static void liveTell(Live live, Slab slab)
   Index i;
 
   for (i = 0; i < live->carved; ++i)
-    if ((live->free[i / liveWORD] >> i % liveWORD & 1) == 0) {
-      EVENT_PAW(PoolLive, pool, (Addr)(base + i * slab->blockSize), slab->blockSize);
-      ++pool->liveCount;
-    }
+    if ((live->free[i / liveWORD] >> i % liveWORD & 1) == 0)
+      PoolTellLive(pool, (Addr)(base + i * slab->blockSize), slab->blockSize);
 }
 
 /* liveSlab -- emit the objects of a slab; FALSE: only its owner can, or not now */
@@ -394,8 +405,7 @@ static void liveLarge(Slab slab)
 {
   if (!__atomic_load_n(&slab->large, __ATOMIC_ACQUIRE))
     return;
-  EVENT_PAW(PoolLive, slab->seg.pool, SegBase(&slab->seg), SegSize(&slab->seg));
-  ++slab->seg.pool->liveCount;
+  PoolTellLive(slab->seg.pool, SegBase(&slab->seg), SegSize(&slab->seg));
 }
 
 /* sgfLive -- emit all objects; FALSE: some are left to their owners, or for later */
@@ -433,5 +443,21 @@ const PoolClassStruct PoolClassSGF = {
   .free = sgfFree,
   .resize = sgfResize,
   .check = sgfCheck,
+  .block = sgfBlockOf,
   .live = sgfLive,
+};
+
+static const PoolParamStruct sgfDebugParams[] = {
+  [sgfEMPTYSLABS] = { "emptySlabs", 4 },
+  { "quarantine", PoolDebugQUARANTINE },
+};
+
+const PoolClassStruct PoolClassSGFDebug = {
+  .name = "SGFDebug",
+  .instanceSize = sizeof(SGFStruct),
+  .params = sgfDebugParams,
+  .paramCount = ARRAY_LENGTH(sgfDebugParams),
+  .debugs = &PoolClassSGF,
+  .live = sgfLive,
+  PoolDebugFUNCTIONS,
 };

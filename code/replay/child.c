@@ -83,11 +83,11 @@ static Count childPoolsParams(PoolParamStruct *params, Play play, const ScriptPo
 }
 
 /* childPoolsClass -- of which class the pool is here: one that is collected is MVFF, which lays objects out in the same
- * segments, at the same alignment; of an unknown class it is SGF.  Both are said once, unless the class stands for
+ * segments, at the same alignment; a debug variety is what it debugs; of an unknown class it is SGF.  Both are said once, unless the class stands for
  * malloc. */
 static const char *childPoolsClass(ChildPools pools, const char *class)
 {
-  static const char collected[] = "AMS";
+  static const char collected[] = "AMS", debugs[] = "MVFFDebug";
   PlayResult result = pools->result;
   Bool said = result->message[0] != '\0';
 
@@ -97,6 +97,11 @@ static const char *childPoolsClass(ChildPools pools, const char *class)
     if (!said)
       snprintf(result->message, sizeof result->message,
                "pools of class AMS are MVFF here: objects are freed where they were reclaimed, and nothing is marked");
+    return "MVFF";
+  }
+  if (strcmp(class, debugs) == 0) {
+    if (!said)
+      snprintf(result->message, sizeof result->message, "pools of class MVFFDebug are MVFF here");
     return "MVFF";
   }
   if (strcmp(class, "malloc") != 0 && !said)

@@ -66,6 +66,7 @@ static void twice(void)
   say(p);
   give(p);
   give(p);
+  __asm__ volatile("" : : : "memory"); /* else the last call is a jump, and the frame not there */
 }
 
 static void twiceLater(void)
@@ -183,6 +184,58 @@ static void afterFree(void)
     (void)take(size);
 }
 
+/* What is found when the object is freed. */
+static void beyond(void)
+{
+  char *p = take(size);
+
+  say(p);
+  p[size] = 0;
+  give(p);
+}
+
+static void before(void)
+{
+  char *p = take(size);
+
+  say(p);
+  p[-1] = 0;
+  give(p);
+}
+
+/* What is found when enough others were freed, or at the end. */
+static void late(void)
+{
+  char *p = take(size);
+
+  say(p);
+  give(p);
+  p[size - 1] = 0;
+}
+
+static void flood(void)
+{
+  int i;
+
+  late();
+  for (i = 0; i < 100000; ++i)
+    give(take(1000));
+  puts("not reached");
+}
+
+/* Between its allocation and its free is so much that its first events are overwritten. */
+static void oldTwice(void)
+{
+  char *p = take(size);
+  int i;
+
+  say(p);
+  for (i = 0; i < 3000000; ++i)
+    give(take(1000));
+  give(p);
+  give(p);
+}
+
 static const struct {
   const char *name;
   void (*act)(void);
@@ -190,6 +243,8 @@ static const struct {
   {"twice", twice}, {"twice-later", twiceLater}, {"twice-there", twiceThere}, {"here-and-there", hereAndThere},
   {"inner", inner}, {"inner-aligned", innerAligned}, {"stack", onStack}, {"global", global}, {"never", never},
   {"resize-freed", resizeFreed}, {"resize-inner", resizeInner}, {"overrun", overrun}, {"after-free", afterFree},
+  {"beyond", beyond}, {"before", before}, {"late", late}, {"flood", flood},
+  {"old-twice", oldTwice},
 };
 
 int main(int argc, char **argv)
