@@ -39,6 +39,30 @@ static void arenaPurge(Arena arena, Size limit)
   }
 }
 
+/* arenaMay -- may the arena commit `more` bytes?  If need be, spare ones go back to the system. */
+static Bool arenaMay(Arena arena, Size more)
+{
+  Size used = arena->committed - arena->spare;
+
+  if (LIKELY(more <= arena->commitLimit - arena->committed))
+    return TRUE;
+  if (used > arena->commitLimit || more > arena->commitLimit - used)
+    return FALSE;
+  arenaPurge(arena, arena->commitLimit - used - more);
+  return TRUE;
+}
+
+/* arenaLength -- how many chunks are on a ring */
+static Count arenaLength(Ring ring)
+{
+  Ring node;
+  Count n = 0;
+
+  for (node = ring->next; node != ring; node = node->next)
+    ++n;
+  return n;
+}
+
 /* arenaChunkRelease -- give back a plain chunk in which no grain is used */
 static void arenaChunkRelease(Arena arena, Chunk chunk)
 {
@@ -57,7 +81,7 @@ static void arenaChunkRelease(Arena arena, Chunk chunk)
 static Res arenaChunkAdd(Chunk *chunkReturn, Arena arena)
 {
   Chunk chunk;
-  Res res = ChunkCreate(&chunk, arena);
+  Res res = arenaMay(arena, arenaHEADER) ? ChunkCreate(&chunk, arena) : ResMEMORY;
 
   if (res != ResOK)
     return res;
@@ -85,6 +109,7 @@ Res ArenaCreate(Arena *arenaReturn, Size size)
   RingInit(&arena->chunks);
   RingInit(&arena->hugeChunks);
   arena->spareLimit = ArenaSpareLimitDEFAULT;
+  arena->commitLimit = SIZE_MAX;
   EVENT_PWW(ArenaCreate, arena, size > ChunkSIZE ? size : ChunkSIZE, ArenaGrainSIZE);
   do
     res = arenaChunkAdd(&chunk, arena);
@@ -121,14 +146,65 @@ void ArenaDestroy(Arena arena)
   PagesRelease((Addr)arena, sizeof(ArenaStruct));
 }
 
+Res ArenaCommitLimitSet(Arena arena, Size limit)
+{
+  Res res = ResOK;
+
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  if (arena->committed - arena->spare > limit) {
+    res = ResLIMIT;
+  } else {
+    if (arena->committed > limit)
+      arenaPurge(arena, arena->spare - (arena->committed - limit));
+    arena->commitLimit = limit;
+    EVENT_PW(ArenaLimit, arena, limit);
+  }
+  LockRelease(&arena->lock);
+  return res;
+}
+
+void ArenaSpareLimitSet(Arena arena, Size limit)
+{
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  arena->spareLimit = limit;
+  if (arena->spare > limit)
+    arenaPurge(arena, limit);
+  EVENT_PW(ArenaSpare, arena, limit);
+  LockRelease(&arena->lock);
+}
+
+void ArenaStatsGet(ArenaStats stats, Arena arena)
+{
+  AVER(arena->sig == ArenaSIG);
+  LockClaim(&arena->lock);
+  stats->reserved = arena->reserved;
+  stats->committed = arena->committed;
+  stats->spare = arena->spare;
+  stats->spareLimit = arena->spareLimit;
+  stats->commitLimit = arena->commitLimit;
+  stats->hugeChunks = arenaLength(&arena->hugeChunks);
+  stats->chunks = arenaLength(&arena->chunks) + stats->hugeChunks;
+  LockRelease(&arena->lock);
+}
+
 /* -- grains -- */
 
 /* arenaTake -- take a run that is known to be free */
 static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Count n)
 {
-  Count spare;
-  Res res = ChunkTake(&spare, chunk, index, n);
+  Count spare = ChunkSpare(chunk, index, n);
+  Res res;
 
+  if (UNLIKELY(arenaBytes(n) > arena->commitLimit - (arena->committed - arena->spare)))
+    return ResMEMORY;
+  /* What goes back to the system meanwhile may be spare grains of this very run. */
+  while (UNLIKELY(arenaBytes(n - spare) > arena->commitLimit - arena->committed)) {
+    (void)arenaMay(arena, arenaBytes(n - spare));
+    spare = ChunkSpare(chunk, index, n);
+  }
+  res = ChunkTake(&spare, chunk, index, n);
   if (res != ResOK)
     return res;
   arena->spare -= arenaBytes(spare);
@@ -147,6 +223,8 @@ static Res arenaHugeAlloc(Chunk *chunkReturn, Arena arena, Count n, Size align, 
   Res res;
 
   if (n > (SIZE_MAX >> ArenaGrainSHIFT) - 1)
+    return ResMEMORY;
+  if (!reserveOnly && !arenaMay(arena, arenaBytes(n) + arenaHugeHEADER))
     return ResMEMORY;
   res = ChunkCreateHuge(&chunk, arena, arenaBytes(n), align, reserveOnly);
   if (res != ResOK)
@@ -256,7 +334,7 @@ static void arenaHugeShrink(Arena arena, Chunk chunk, Count old, Count n)
 static Res arenaHugeGrow(Arena arena, Chunk chunk, Count old, Count n)
 {
   Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(old));
-  Res res = PagesCommit(end, arenaBytes(n - old));
+  Res res = arenaMay(arena, arenaBytes(n - old)) ? PagesCommit(end, arenaBytes(n - old)) : ResMEMORY;
 
   if (res != ResOK)
     return res;
@@ -270,8 +348,11 @@ static Res arenaHugeMove(Chunk *chunkIO, Arena arena, Count old, Count n)
 {
   Chunk chunk = *chunkIO, moved;
   Size reserved = arenaChunkSize(chunk);
-  Res res = arenaHugeAlloc(&moved, arena, n, ArenaGrainSIZE, TRUE);
+  Res res;
 
+  if (n > SIZE_MAX >> ArenaGrainSHIFT || !arenaMay(arena, arenaBytes(n - old) + arenaHugeHEADER))
+    return ResMEMORY;
+  res = arenaHugeAlloc(&moved, arena, n, ArenaGrainSIZE, TRUE);
   if (res != ResOK)
     return res;
   RingRemove(&chunk->ring);
@@ -340,5 +421,5 @@ Bool ArenaCheck(Arena arena)
     reserved += arenaChunkSize(chunk);
   }
   return arena->reserved == reserved && arena->spare == spare && spare <= arena->spareLimit &&
-         arena->committed == committed && committed <= reserved;
+         committed <= arena->commitLimit && arena->committed == committed && committed <= reserved;
 }

@@ -5,7 +5,7 @@
  *
  * Always true (ArenaCheck):
  *   committed == grains used + grains spare + huge segments, headers included, in bytes
- *   committed <= reserved;  spare <= spareLimit
+ *   committed <= reserved;  spare <= spareLimit;  committed <= commitLimit
  *   chunks with a free grain come before those without
  *
  * Threads: every function may be called by any thread; the arena's lock guards it.  ArenaDestroy only by the last user.
@@ -34,6 +34,7 @@ typedef struct ArenaStruct {
   Size committed;         /* bytes */
   Size spare;             /* bytes committed that no pool owns */
   Size spareLimit;        /* bytes */
+  Size commitLimit;       /* bytes */
 } ArenaStruct;
 
 #define ArenaSIG ((Word)0x519A7E4A)
@@ -49,6 +50,30 @@ extern void ArenaDestroy(Arena arena);
 
 /* ArenaCheck -- does all hold that must always be true?  Its lock is held, or no other thread uses the arena. */
 extern Bool ArenaCheck(Arena arena);
+
+/* ArenaCommitLimitSet -- let the arena commit no more than so many bytes (at first: no limit)
+ *
+ * What would go beyond gives up spare memory, and then fails as for want of memory: with ResMEMORY.  Descriptors of
+ * pools, and what their classes map for themselves, are not counted.
+ * errors   ResLIMIT: more is in use, and nothing changes */
+extern Res ArenaCommitLimitSet(Arena arena, Size limit);
+
+/* ArenaSpareLimitSet -- let the arena keep so many bytes of memory that no pool owns (ArenaSpareLimitDEFAULT); what is
+ * above goes back to the system at once */
+extern void ArenaSpareLimitSet(Arena arena, Size limit);
+
+/* What an arena has, at one moment. */
+typedef struct ArenaStatsStruct {
+  Size reserved;    /* bytes of address space */
+  Size committed;   /* bytes that may be in memory: those of segments, of headers, and spare ones */
+  Size spare;       /* bytes of these that no pool owns */
+  Size spareLimit;  /* bytes */
+  Size commitLimit; /* bytes; SIZE_MAX: none */
+  Count chunks;     /* pieces of address space */
+  Count hugeChunks; /* those of them that hold one large segment each */
+} ArenaStatsStruct, *ArenaStats;
+
+extern void ArenaStatsGet(ArenaStats statsReturn, Arena arena);
 
 /* ArenaGrainsAlloc -- `n` grains in one run, committed; for seg.c, with the arena's lock held
  *

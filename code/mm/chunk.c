@@ -254,6 +254,11 @@ void ChunkCommitTell(Chunk chunk, Index i, Index limit, Bool touched)
   }
 }
 
+Count ChunkSpare(Chunk chunk, Index i, Count n)
+{
+  return chunkIsAll(chunk->touched, i, n, TRUE) ? n : chunkCount(chunk->touched, i, n);
+}
+
 Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
 {
   Count spare;
@@ -270,7 +275,7 @@ Res ChunkTake(Count *spareReturn, Chunk chunk, Index i, Count n)
       return res;
     chunk->accessible = top;
   }
-  spare = chunkIsAll(chunk->touched, i, n, TRUE) ? n : chunkCount(chunk->touched, i, n);
+  spare = ChunkSpare(chunk, i, n);
   if (spare < n)
     ChunkCommitTell(chunk, i, i + n, FALSE);
   chunkSet(chunk->used, i, n);

@@ -109,6 +109,9 @@ extern Bool ChunkFind(Index *indexReturn, Chunk chunk, Count n, Size align);
 /* ChunkIsFree -- are grains [i, i + n) free? */
 extern Bool ChunkIsFree(Chunk chunk, Index i, Count n);
 
+/* ChunkSpare -- how many of grains [i, i + n), which are free, are spare */
+extern Count ChunkSpare(Chunk chunk, Index i, Count n);
+
 /* ChunkTake -- mark free grains used and make them accessible
  *
  * spareReturn   how many of them were spare; if none, they are zero

@@ -48,6 +48,8 @@ static void stateArenaTell(Arena arena)
 
   EVENT_PWW(ArenaCreate, arena, arena->reserved, ArenaGrainSIZE);
   EVENT_PW(ArenaSpare, arena, arena->spareLimit);
+  if (arena->commitLimit != SIZE_MAX)
+    EVENT_PW(ArenaLimit, arena, arena->commitLimit);
   RING_FOR(node, &arena->chunks, after) {
     EVENT_PAW(ArenaReserve, arena, stateChunk(node)->base, ChunkSIZE);
     ChunkCommitTell(stateChunk(node), ChunkHeaderGRAINS, ChunkGRAINS, TRUE);

@@ -32,11 +32,28 @@ static long pagesCall(long number, Word a, Word b, Word c, Word d, Word e)
   return result;
 }
 
+Count PagesFailAt;
+Bool PagesFailOn;
+
+/* pagesFails -- is this the call that is to fail? */
+static Bool pagesFails(void)
+{
+  Count n = __atomic_load_n(&PagesFailAt, __ATOMIC_RELAXED);
+
+  if (LIKELY(n == 0))
+    return FALSE;
+  if (n == 1 && __atomic_load_n(&PagesFailOn, __ATOMIC_RELAXED))
+    return TRUE;
+  return __atomic_sub_fetch(&PagesFailAt, 1, __ATOMIC_RELAXED) == 0;
+}
+
 /* pagesMap -- one anonymous mapping; 0 when there is none.  Not with MAP_NORESERVE: what is committed is to be refused
  * where the system would refuse it to malloc. */
 static Word pagesMap(Word hint, Size size, int protection)
 {
-  long result = pagesCall(pagesMMAP, hint, size, (Word)protection, MAP_PRIVATE | MAP_ANONYMOUS, (Word)-1);
+  long result = pagesFails()
+                  ? -1
+                  : pagesCall(pagesMMAP, hint, size, (Word)protection, MAP_PRIVATE | MAP_ANONYMOUS, (Word)-1);
 
   return result == -1 ? 0 : (Word)result;
 }
@@ -92,7 +109,8 @@ Res PagesReserve(Addr *baseReturn, Size size, Size align)
 Res PagesCommit(Addr base, Size size)
 {
   AVER(size > 0);
-  return pagesCall(SYS_mprotect, (Word)base, size, PROT_READ | PROT_WRITE, 0, 0) == 0 ? ResOK : ResMEMORY;
+  return !pagesFails() && pagesCall(SYS_mprotect, (Word)base, size, PROT_READ | PROT_WRITE, 0, 0) == 0 ? ResOK
+                                                                                                       : ResMEMORY;
 }
 
 void PagesDecommit(Addr base, Size size)
@@ -107,6 +125,8 @@ void PagesRelease(Addr base, Size size) { pagesUnmap((Word)base, size); }
 Res PagesMove(Addr base, Size size, Addr to, Size toSize)
 {
   AVER(size > 0 && size <= toSize);
+  if (pagesFails())
+    return ResMEMORY;
   return pagesCall(SYS_mremap, (Word)base, size, toSize, MREMAP_MAYMOVE | MREMAP_FIXED, (Word)to) == -1 ? ResMEMORY
                                                                                                         : ResOK;
 }
