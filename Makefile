@@ -14,6 +14,7 @@ PREFIX  ?= /usr/local
 # Tests wait for much: more of them at a time than most machines that they run on have processors.
 JOBS    ?= 3
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
 
 comma := ,
 B     := build/$(VARIETY)$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(filter-out gcc,$(CC)),-$(notdir $(firstword $(CC))))
@@ -86,6 +87,7 @@ help:
 	@echo 'SAN=LIST        sanitizers: address,undefined or thread, for tools and unit tests'
 	@echo 'PREFIX=DIR      where to install ($(PREFIX)); DESTDIR=DIR goes before it'
 	@echo 'FUZZ_SECONDS=N  for how long make fuzz runs, all targets together, once they are built'
+	@echo 'FUZZ_SEED=N     where its random numbers begin; 0: at another place each time'
 	@echo 'JOBS=N          tests that run at a time ($(JOBS))'
 	@echo 'SEED=N          the seed of random tests, as a failed run printed it'
 	@echo 'V=1             show the commands'
@@ -232,7 +234,7 @@ soak: all tests
 
 # FUZZ_SECONDS: all targets together.
 fuzz:
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) JOBS=$(JOBS) CC="$(CC)" tool/fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED=$(FUZZ_SEED) JOBS=$(JOBS) CC="$(CC)" tool/fuzz
 fuzzdir:
 	@echo $(B)
 

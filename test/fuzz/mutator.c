@@ -178,7 +178,7 @@ int main(int argc, char **argv)
   for (a = 1; a < argc; ++a) {
     unsigned long long seed;
     if (sscanf(argv[a], "-seed=%llu", &seed) == 1)
-      state = seed | 1;
+      state = seed != 0 ? seed | 1 : state;
     else if (strncmp(argv[a], "-artifact_prefix=", 17) == 0)
       prefix = argv[a] + 17;
     else if (argv[a][0] != '-')
