@@ -130,16 +130,16 @@ sub programs {
     return @prepared;
 }
 
-# record($program) -- a log of it; its path
+# record($program, @options) -- a log of it, recorded with these options of eventrec; its path
 sub record {
-    my ($program) = @_;
+    my ($program, @options) = @_;
     (my $name = $program->{name}) =~ tr/ //d;
     my $log = "$folder/$name.paw";
     my @command = @{$program->{command}};
     my $input = ref $command[-1] ? pop @command : undef;
 
     unlink $log;
-    run({%{$program->{env} // {}}}, "$B/bin/eventrec", '-o', $log, @command, $input // ());
+    run({%{$program->{env} // {}}}, "$B/bin/eventrec", '-o', $log, @options, '--', @command, $input // ());
     return $log;
 }
 

@@ -12,7 +12,7 @@ use warnings;
 use Digest::SHA qw(sha256_base64);
 
 # The scripts, each after those that it needs while it is read.
-my @SCRIPTS = qw(units decode model numbers paint view graph lanes pointer icicle tables events page);
+my @SCRIPTS = qw(units decode model numbers paint view graph lanes collections pointer icicle tables events page);
 my $PIECE = 2000; # bytes in a string literal: compilers must take 4095
 
 my ($folder, $data) = @ARGV;

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "export/jsondocument.h"
+#include "report/reportcollections.h"
 #include "report/reportheap.h"
 #include "report/reportlives.h"
 #include "report/reportraw.h"
@@ -42,6 +43,7 @@ typedef struct ReportStruct {
   ViewHeap second;           /* the heap of the second one, and what it found */
   ReportHeapStruct heap;
   LivesStruct lives;
+  ReportCollectionsStruct collections;
   ThreadsStruct threads;
   RawStruct raw;
 } ReportStruct, *Report;
@@ -95,6 +97,7 @@ static Res reportPrepare(Report report)
   if (res == ResOK)
     res = ThreadsInit(&report->threads, report->second, &report->survey, &report->span,
                       wants->request->from == 0 && wants->request->start == NULL);
+  ReportCollectionsInit(&report->collections, &report->span, wants->request, wants->of);
   if (res == ResOK) {
     RawInit(&report->raw, &report->survey, &report->rows, report->second);
     ViewHeapJoin(report->second, &client);
@@ -105,7 +108,7 @@ static Res reportPrepare(Report report)
 static Res reportFinish(void *data)
 {
   Report report = data;
-  LogRequest request[2];
+  LogRequest request[3];
   Res res = ViewHeapFinish(report->shared);
 
   if (res == ResOK)
@@ -118,11 +121,14 @@ static Res reportFinish(void *data)
     return res;
   request[0] = ViewHeapRequest(report->second);
   request[1] = &report->lives.request;
+  request[2] = &report->collections.found.request;
   res = LogServe(report->wants.log, request, ARRAY_LENGTH(request));
   if (res == ResOK)
     res = ViewHeapFinish(report->second);
   if (res == ResOK)
     res = LivesEnd(&report->lives);
+  if (res == ResOK)
+    res = ReportCollectionsEnd(&report->collections);
   if (res == ResOK)
     res = ReportHeapEnd(&report->heap);
   return res == ResOK && (report->threads.failed || report->survey.failed) ? ResMEMORY : res;
@@ -134,6 +140,7 @@ static void reportDestroy(void *data)
 
   ReportHeapFinish(&report->heap);
   LivesFinish(&report->lives);
+  ReportCollectionsFinish(&report->collections);
   ThreadsFinish(&report->threads);
   RawFinish(&report->raw);
   RowsFinish(&report->rows);
@@ -258,6 +265,7 @@ static Bool reportJson(FILE *out, void *data)
   fputs(",\n", out);
   fputs(numbers, out);
   free(numbers);
+  ReportCollectionsJson(out, &report->collections);
   RawJson(out, &report->raw, &failed);
   fputs("}\n", out);
   return !failed;

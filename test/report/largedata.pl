@@ -209,6 +209,12 @@ my %data = (
     threads => \@threads, raw_threads => [], functions => \@functions, sites => \@sites, windows => \@windows,
     marks => [map { {time => $_ * int($N * $slice / 61), name => "mark $_", thread => 0, text => "mark $_"} } 1 .. 60],
     marks_all => 60, sizes => [map { 2 ** $_ } 0 .. 20], lifetimes => [0, map { 10 ** $_ } 3 .. 9],
+    collections_all => 90, collections => [map { {
+        pid => 4711, process => 0, pool => '0x7f0c1f9e1000', number => $_, why => 'client',
+        begin => int($N * $slice * $_ / 41), end => $_ == 40 ? undef : int($N * $slice * ($_ + 0.4) / 41),
+        condemned => 4_000_000, reclaimed => 100_000 * $_, pauses => 2, paused => 3_000_000 + $_, longest => 2_000_000 + $_,
+        phases => [[0, int($N * $slice * $_ / 41), 1_000_000], [1, int($N * $slice * ($_ + 0.2) / 41), 2_000_000 + $_]]
+    } } 1 .. 40],
     pools => [{pid => 4711, pool => '0x7f0c1f9e0000', class => 'malloc', label => ''}, {other => JSON::PP::true}],
     types => [map {
         my ($type, $kind, $format, $site, @params) = @$_;

@@ -91,6 +91,7 @@ class Model {
     this.readPeople();
     this.readTotals();
     this.readTables();
+    this.readCollections();
     this.readEvents();
   }
 
@@ -150,6 +151,20 @@ class Model {
     this.byThread = rows("bythread", this.threads, "", "the numbers by thread");
     this.byType = rows("bytype", this.types, "", "the numbers by type");
     this.group();
+  }
+
+  // Collections, in the order of their beginnings.
+  readCollections() {
+    const what = "the collections";
+    const end = (value) => (value === null || value === undefined ? null : numberOf(value, what));
+    const phase = (one) => ({step: one[0] === 1, begin: numberOf(one[1], what), length: numberOf(one[2], what)});
+    this.collections = recordsOf(this.data.collections, what).map((one) => {
+      const result = {process: Number(one.process), pool: textOf(one.pool), why: textOf(one.why), end: end(one.end),
+                      phases: listOf(one.phases, what).map((each) => phase(listOf(each, what)))};
+      for (const name of ["pid", "number", "begin", "condemned", "reclaimed", "pauses", "paused", "longest"])
+        result[name] = numberOf(one[name], what);
+      return result;
+    });
   }
 
   // Rows of sites with one function are one line of the table, one band of the graph.

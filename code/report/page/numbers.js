@@ -51,6 +51,13 @@ function typeNumbers(model, a, b) {
   }));
 }
 
+// The collections that were under way in a span.
+function collectionNumbers(model, a, b) {
+  const [from, to] = [model.border(a), model.border(b)];
+  return model.collections.map(({phases, process, ...one}, i) => ({...one, i}))
+    .filter((one) => one.begin < to && (one.end === null || one.end >= from));
+}
+
 function numbersOf(model, a, b) {
   const sum = (name) => model.totalSum[name][b] - model.totalSum[name][a];
   const peak = peakOf(model, a, b);
@@ -76,6 +83,7 @@ function numbersOf(model, a, b) {
     pools: heap(model.pools, model.byPool, (pool) => ({
       pid: pool.pid, pool: textOf(pool.pool), label: textOf(pool.label), class: textOf(pool.class || pool.name),
       other: pool.other === true})),
+    collections: collectionNumbers(model, a, b),
     threads: threadNumbers(model, a, b),
     types,
   };

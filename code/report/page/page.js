@@ -228,6 +228,7 @@ function expose(model, view, parts) {
       view.settle();
     },
     view: () => ({from: view.from, to: view.to, selection: view.selection, moment: view.moment}),
+    x: (t) => parts.graph.scale(byId("plot").clientWidth).x(t),
     numbers: () => numbersOf(model, view.chosen.a, view.chosen.b),
     search: (text, regular) => parts.events.search(text, regular),
     events: (first, n) => parts.events.found.filter((i) => i >= 0).slice(first, first + n).map((i) => ({
@@ -245,9 +246,10 @@ function begin() {
   const view = new View(model);
   showHeader(model);
   const graph = new Graph(model, view);
-  const lanes = new Lanes(model, view, graph);
-  new Pointer(model, view, graph, lanes);
-  new Performance(model, view);
+  new Lanes(model, view, graph);
+  const collections = new Collections(model, view, graph);
+  new Pointer(model, view, graph, collections);
+  new Performance(model, view, collections);
   new Icicle(model, view);
   const events = new Events(model, view);
   const choose = listenTabs((name) => name === "events" && events.schedule());
@@ -262,7 +264,7 @@ function begin() {
   listenLooks(view);
   choose("performance");
   view.settle();
-  expose(model, view, {events, choose});
+  expose(model, view, {events, choose, graph});
 }
 
 // What is wrong with this data, as a sentence; "" for nothing.

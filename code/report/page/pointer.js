@@ -8,8 +8,8 @@
 const CLICK = 4; // pixels that a pointer may move in a click
 
 class Pointer {
-  constructor(model, view, graph, lanes) {
-    Object.assign(this, {model, view, graph, lanes, hover: null, drag: null});
+  constructor(model, view, graph, collections) {
+    Object.assign(this, {model, view, graph, collections, hover: null, drag: null});
     this.plots = byId("plots");
     this.over = new Canvas(byId("over"), (c, w, h) => this.draw(c, w, h));
     view.listen(() => this.over.dirty(), () => this.readout(this.hover && this.scale.t(this.hover.x)));
@@ -96,7 +96,10 @@ class Pointer {
     const {drag, view} = this;
     this.drag = null;
     if (!drag || drag.moved) return;
-    const {x} = this.place(event);
+    const {x, y} = this.place(event);
+    const lane = byId("collections");
+    if (y >= lane.offsetTop && y < lane.offsetTop + lane.clientHeight)
+      this.collections.pick(this.scale.t(x), y - lane.offsetTop);
     if (view.selection) view.deselect();
     view.at(this.scale.t(x));
   }
@@ -130,6 +133,7 @@ class Pointer {
       ArrowRight: () => (event.shiftKey ? this.extend(1) : view.pan(0.1)),
       Home: () => view.show(model.start, model.start + view.length),
       End: () => view.show(model.last - view.length, model.last),
+      ",": () => this.collections.step(-1), ".": () => this.collections.step(1),
       Enter: () => view.zoomToSelection(),
       Escape: () => view.all(),
     };

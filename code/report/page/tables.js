@@ -147,8 +147,8 @@ function matcher(text, regular) {
 }
 
 class Performance {
-  constructor(model, view) {
-    Object.assign(this, {model, view});
+  constructor(model, view, lane) {
+    Object.assign(this, {model, view, lane});
     this.makeSites();
     this.makeOthers();
     for (const id of ["site-search", "site-regular"]) byId(id).addEventListener("input", () => this.showSites());
@@ -201,10 +201,32 @@ class Performance {
       column.count("Process", (row) => row.pid, {show: (n) => String(n || "")}), ...heap,
     ], {label: "Pools", sort: 4, few: 20});
     this.threads = new Table(byId("threads"), this.threadColumns(), {label: "Threads", sort: 1, few: 20});
+    this.collections = new Table(byId("collection-table"), this.collectionColumns(),
+                                 {label: "Collections", sort: 6, few: 10});
     this.types = new Table(byId("types"), [
       column.text("Type", (row) => row.name), column.text("Kind", (row) => row.kind),
       column.count("Events", (row) => row.events, {bar: true}),
     ], {label: "Types of events", sort: 2, few: 12});
+  }
+
+  collectionColumns() {
+    const see = (row) => {
+      const button = element("button", "see", "See");
+      button.setAttribute("aria-label", `See collection ${row.number} in the graph`);
+      button.addEventListener("click", () => this.lane.see(row.i));
+      return button;
+    };
+    const lasted = (row) => (row.end === null ? NaN : row.end - row.begin);
+    const known = (ns) => (Number.isFinite(ns) ? duration(ns) : "not complete");
+    return [
+      column.time("At", (row) => row.begin, {show: (ns) => `${seconds(ns)} s`, mark: see}),
+      column.text("Why", (row) => row.why), column.count("Number", (row) => row.number),
+      column.bytes("There were", (row) => row.condemned), column.bytes("Taken back", (row) => row.reclaimed),
+      column.count("Pauses", (row) => row.pauses), column.time("Longest", (row) => row.longest, {bar: true}),
+      column.time("Paused", (row) => row.paused, {hint: "all pauses together"}),
+      column.time("Lasted", lasted, {show: known}), column.text("Pool", (row) => row.pool),
+      column.count("Process", (row) => row.pid, {show: String}),
+    ];
   }
 
   threadColumns() {
@@ -229,6 +251,7 @@ class Performance {
     this.lifetimes.show(this.numbers.lifetimes.filter((row) => row.objects || row.from >= 0));
     this.pools.show(this.numbers.pools.filter(some));
     this.threads.show(this.numbers.threads.filter((row) => THREAD_FIELDS.some((field) => row[field] > 0)));
+    this.collections.show(this.numbers.collections);
     this.types.show(this.numbers.types.filter((row) => row.events > 0));
   }
 

@@ -1,0 +1,209 @@
+/* collecting.c -- the collections that a log tells of
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "view/collecting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+enum {
+  collectingSTART = TypeCacheCLIENT, collectingFLIP, collectingBEGIN, collectingSTOP, collectingEND,
+  collectingABANDON
+};
+
+static const TypeCacheKnownStruct collectingKnown[] = {
+  {"TraceStart", collectingSTART, {"PAWU pool", "WU trace", "WU condemned", "S why"}},
+  {"TraceFlip", collectingFLIP, {"PAWU pool", "WU trace", "D seconds"}},
+  {"TraceStepBegin", collectingBEGIN, {"PAWU pool", "WU trace"}},
+  {"TraceStepEnd", collectingSTOP, {"PAWU pool", "WU trace"}},
+  {"TraceEnd", collectingEND, {"PAWU pool", "WU trace", "WU condemned", "WU reclaimed"}},
+  {"TraceAbandon", collectingABANDON, {"PAWU pool"}},
+};
+
+static CollectingRow collectingNew(Collecting collecting, LogEvent event, uint64_t pool, uint64_t number)
+{
+  CollectingRow row;
+
+  if (!Grow(&collecting->row, &collecting->capacity, collecting->rows, sizeof *collecting->row)) {
+    collecting->failed = TRUE;
+    return NULL;
+  }
+  row = &collecting->row[collecting->rows++];
+  *row = (CollectingRowStruct){.process = event->process, .pool = pool, .number = number, .begin = event->time};
+  return row;
+}
+
+/* collectingOf -- the collection that an event is of; one whose beginning is not in the log begins with it */
+static CollectingRow collectingOf(Collecting collecting, LogEvent event, TypeCacheTell plan)
+{
+  uint64_t pool = LogEventWord(event, (Index)plan->param[0]), number = LogEventWord(event, (Index)plan->param[1]);
+  Index i;
+
+  /* It is among the last ones: pools and processes that collect at a time are few. */
+  for (i = collecting->rows; i > 0 && collecting->rows - i < CollectingOPEN; --i) {
+    CollectingRow row = &collecting->row[i - 1];
+    if (row->process == event->process && row->pool == pool && row->number == number)
+      return row;
+  }
+  return collectingNew(collecting, event, pool, number);
+}
+
+static void collectingPause(Collecting collecting, CollectingRow row, uint64_t begin, uint64_t ns, Bool step)
+{
+  uint64_t us = ns / 1000;
+  unsigned place = us == 0 ? 0 : 64 - (unsigned)__builtin_clzll(us);
+
+  ++row->pauses;
+  row->paused += ns;
+  ++collecting->pauses;
+  collecting->paused += ns;
+  if (row->longest < ns)
+    row->longest = ns;
+  if (collecting->longest < ns) {
+    collecting->longest = ns;
+    collecting->longestAt = begin;
+  }
+  ++collecting->length[place < CollectingLENGTHS ? place : CollectingLENGTHS - 1];
+  if (!collecting->keeps || collecting->kept == CollectingPausesMAX)
+    return;
+  if (!Grow(&collecting->pause, &collecting->keptCapacity, collecting->kept, sizeof *collecting->pause))
+    collecting->failed = TRUE;
+  else
+    collecting->pause[collecting->kept++] =
+      (CollectingPauseStruct){begin, ns, (uint32_t)(row - collecting->row), step};
+}
+
+static void collectingFlip(Collecting collecting, CollectingRow row, LogEvent event, double seconds)
+{
+  /* What a log says may be anything; a pause was not longer than the time until its event. */
+  uint64_t ns = seconds >= 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+
+  collectingPause(collecting, row, event->time - (ns < event->time ? ns : event->time), ns, FALSE);
+}
+
+/* collectingStepOf -- the step that the event's thread is in, or NULL */
+static CollectingStep collectingStepOf(Collecting collecting, LogEvent event)
+{
+  Index i;
+
+  for (i = 0; i < collecting->open; ++i)
+    if (collecting->step[i].process == event->process && collecting->step[i].thread == event->thread)
+      return &collecting->step[i];
+  return NULL;
+}
+
+static void collectingBeginStep(Collecting collecting, LogEvent event)
+{
+  CollectingStep step = collectingStepOf(collecting, event);
+
+  if (step == NULL && collecting->open < CollectingOPEN)
+    step = &collecting->step[collecting->open++];
+  if (step != NULL)
+    *step = (CollectingStepStruct){event->process, event->thread, event->time};
+}
+
+static void collectingEndStep(Collecting collecting, CollectingRow row, LogEvent event)
+{
+  CollectingStep step = collectingStepOf(collecting, event);
+
+  if (step == NULL)
+    return; /* its beginning is missing */
+  collectingPause(collecting, row, step->begin, event->time - step->begin, TRUE);
+  *step = collecting->step[--collecting->open];
+}
+
+static void collectingStart(CollectingRow row, LogEvent event, TypeCacheTell plan)
+{
+  Size length;
+  const char *why = LogEventString(event, (Index)plan->param[3], &length);
+
+  if (length > sizeof row->why - 1)
+    length = sizeof row->why - 1;
+  memcpy(row->why, why, length);
+  row->condemned = LogEventWord(event, (Index)plan->param[2]);
+}
+
+static Bool collectingEvent(LogRequest request, LogEvent event)
+{
+  Collecting collecting = request->data;
+  TypeCacheTell plan = TypeCacheTells(&collecting->plans, event, collectingKnown, ARRAY_LENGTH(collectingKnown));
+  CollectingRow row;
+
+  if (plan != NULL && plan->tells == TypeCacheNOTHING)
+    return FALSE;
+  if (collecting->of != NULL && OfProcessBefore(collecting->of, event->process->number))
+    return FALSE;
+  if (plan != NULL && plan->tells == collectingABANDON) {
+    ++collecting->abandoned;
+    return FALSE;
+  }
+  row = plan == NULL ? NULL : collectingOf(collecting, event, plan);
+  if (row == NULL) {
+    collecting->failed = TRUE;
+    return TRUE;
+  }
+  switch (plan->tells) {
+  case collectingSTART: collectingStart(row, event, plan); break;
+  case collectingFLIP: collectingFlip(collecting, row, event, LogEventDouble(event, (Index)plan->param[2])); break;
+  case collectingBEGIN: collectingBeginStep(collecting, event); break;
+  case collectingSTOP: collectingEndStep(collecting, row, event); break;
+  default:
+    row->end = event->time;
+    row->condemned = LogEventWord(event, (Index)plan->param[2]);
+    row->reclaimed = LogEventWord(event, (Index)plan->param[3]);
+    break;
+  }
+  return FALSE;
+}
+
+static Bool collectingChoose(void *data, LogProcess process, EventType type)
+{
+  Collecting collecting = data;
+  TypeCacheTellStruct tell;
+
+  TypeCacheMatch(&tell, type, collectingKnown, ARRAY_LENGTH(collectingKnown));
+  return (tell.tells != TypeCacheNOTHING || collecting->request.count != UINT64_MAX) &&
+         LogRequestChooses((LogRequest)collecting->only, process, type);
+}
+
+void CollectingInit(Collecting collecting, const LogRequestStruct *only, OfProcess of, Bool keeps)
+{
+  memset(collecting, 0, sizeof *collecting);
+  collecting->of = of;
+  collecting->only = only;
+  collecting->keeps = keeps;
+  TypeCacheInit(&collecting->plans, sizeof(TypeCacheTellStruct));
+  collecting->request = *only;
+  collecting->request.data = collecting;
+  collecting->request.choose = collectingChoose;
+  collecting->request.chooseData = collecting;
+  collecting->request.event = collectingEvent;
+}
+
+void CollectingFinish(Collecting collecting)
+{
+  TypeCacheFinish(&collecting->plans);
+  free(collecting->row);
+  free(collecting->pause);
+  collecting->row = NULL;
+  collecting->pause = NULL;
+}
+
+Res CollectingOver(Collecting collecting)
+{
+  Index i;
+
+  for (i = 0; i < collecting->rows; ++i) {
+    CollectingRow row = &collecting->row[i];
+    if (row->end == 0) {
+      ++collecting->incomplete;
+    } else {
+      collecting->condemned += row->condemned;
+      collecting->reclaimed += row->reclaimed;
+    }
+  }
+  return collecting->failed ? ResMEMORY : ResOK;
+}
