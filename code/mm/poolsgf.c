@@ -14,6 +14,7 @@
 #include "mm/mmstate.h"
 #include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
+#include "mm/poolsgflarge.h"
 #include "plinth/rawsyscall.h"
 
 enum { sgfEMPTYSLABS };
@@ -39,10 +40,55 @@ static Slab sgfSlab(const void *p)
 
 /* -- allocation -- */
 
+/* sgfLargeCache -- the calling thread's cache, where large objects are kept; NULL: there is none */
+static SGFCache sgfLargeCache(SGF sgf)
+{
+  SGFCache cache = SGFThreadCache;
+
+  if (LIKELY(__atomic_load_n(&cache->sgf, __ATOMIC_RELAXED) == sgf))
+    return cache;
+  return cache != &SGFCacheGone ? SGFCacheOfThread(sgf) : NULL;
+}
+
+/* sgfLargeKept -- the memory of a large object that was freed lately, or NULL */
+static void *sgfLargeKept(SGF sgf, Size size)
+{
+  SGFCache cache;
+  Slab slab = NULL;
+
+  SGFBusyBegin();
+  cache = sgfLargeCache(sgf);
+  if (cache != NULL)
+    slab = SGFLargeTake(cache, size);
+  SGFBusyEnd();
+  if (slab == NULL)
+    return NULL;
+  SGFLargeInit(slab);
+  return SegBase(&slab->seg);
+}
+
+/* sgfLargeFree -- a large object, which was found to be one, is free */
+static void sgfLargeFree(Slab slab)
+{
+  SGFCache cache;
+  Bool kept;
+
+  __atomic_store_n(&slab->large, FALSE, __ATOMIC_RELAXED);
+  SGFBusyBegin();
+  cache = sgfLargeCache(PoolSGF(slab->seg.pool));
+  kept = cache != NULL && SGFLargePut(cache, slab);
+  SGFBusyEnd();
+  if (!kept)
+    SegFree(&slab->seg);
+}
+
 static void *sgfLarge(Bool *zeroReturn, SGF sgf, Size size, Size align)
 {
+  void *p = size <= SGFLargeMAX && align <= ArenaGrainSIZE ? sgfLargeKept(sgf, size) : NULL;
   Seg seg;
 
+  if (p != NULL)
+    return p;
   if (SegAlloc(&seg, zeroReturn, &sgf->poolStruct, size, align) != ResOK)
     return NULL;
   SGFLargeInit((Slab)seg);
@@ -141,15 +187,18 @@ static Size sgfSize(Slab slab)
 static Bool sgfMisused(Slab slab, const void *p)
 {
   Size offset = (Word)p - (Word)SegBase(&slab->seg), size = sgfSize(slab);
-  Misuse misuse = MisuseINNER;
+  Bool large = __atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL;
+  Misuse misuse = MisuseFREED;
 
-  if (offset % size == 0) {
-    if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL)
-      return FALSE;
-    misuse = offset / size < SlabCarved(slab) ? MisuseFREED : MisuseFOREIGN;
-    if (misuse == MisuseFREED && !SlabLeads(slab, SlabLink(p, *(const Word *)p)))
-      return FALSE;
-  }
+  if (!SGFGuarded)
+    return FALSE;
+  if (offset % size != 0)
+    misuse = MisuseINNER;
+  else if (!large && offset / size >= SlabCarved(slab))
+    misuse = MisuseFOREIGN;
+  else if (large ? __atomic_load_n(&slab->large, __ATOMIC_RELAXED)
+                 : !SlabLeads(slab, SlabLink(p, *(const Word *)p)))
+    return FALSE;
   MisuseFound(misuse, slab->seg.pool, (const char *)p - offset % size, size, p);
   return TRUE;
 }
@@ -165,7 +214,7 @@ static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
     return TRUE;
   owner = __atomic_load_n(&slab->owner, __ATOMIC_RELAXED);
   if (owner == NULL) {
-    SegFree(&slab->seg);
+    sgfLargeFree(slab);
     return TRUE;
   }
   SGFBusyBegin();

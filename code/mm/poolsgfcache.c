@@ -10,8 +10,9 @@
 
 #include "mm/misuse.h"
 #include "mm/pages.h"
+#include "mm/poolsgflarge.h"
 
-#define cacheBLOCKS 4u                /* blocks that a slab has at least */
+#define cacheBLOCKS 2u                /* blocks that a slab has at least */
 #define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
 #define cacheASK    8u                /* orphans that a thread asks for a slab before it gets a new one */
 #define cachePENDS  16u               /* after so many slabs pending on an orphan the freeing thread drains it */
@@ -333,6 +334,7 @@ static void cacheTidy(SGFCache cache)
     }
   }
   cacheEmptyRelease(cache);
+  SGFLargeDrop(cache);
 }
 
 /* -- checking -- */
@@ -387,7 +389,7 @@ Bool SGFCacheCheck(SGFCache cache)
       return FALSE;
     ++n;
   }
-  return n == cache->emptyCount;
+  return n == cache->emptyCount && SGFLargeCheck(cache);
 }
 
 /* ---- Which thread has which cache: claimed, inherited, given up ---- */
@@ -445,7 +447,8 @@ static SGFCache cacheNew(SGF sgf)
   for (i = 0; i < SGFDirectCOUNT; ++i)
     cache->direct[i] = &SlabNone;
   RingInit(&cache->empty);
-  cache->emptyCount = 0;
+  cache->emptyCount = cache->largeCount = 0;
+  cache->largeSize = 0;
   __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->pending, NULL, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->sgf, sgf, __ATOMIC_RELAXED);

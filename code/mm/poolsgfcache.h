@@ -88,6 +88,14 @@ typedef struct SlabStruct {
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
 _Static_assert(sizeof(Word) != 8 || offsetof(SlabStruct, remote) == 64, "a free reads one line of the descriptor");
 
+/* SGFUNGUARDED -- compiled so, lists are not encoded and what is freed is not looked at: for bench/part/managed alone,
+ * which measures what that costs (design/mm.md .sgf.link) */
+#if defined(SGFUNGUARDED)
+#define SGFGuarded FALSE
+#else
+#define SGFGuarded TRUE
+#endif
+
 /* SlabKey -- random, the same for all slabs of the process; not 0 once there is an SGF pool */
 extern Word SlabKey;
 
@@ -98,6 +106,8 @@ static inline Word SlabLink(const void *block, Word link)
 {
   Word own = (Word)block;
 
+  if (!SGFGuarded)
+    return link;
   return link ^ SlabKey ^ (own << ArenaGrainSHIFT | own >> (WORD_WIDTH - ArenaGrainSHIFT));
 }
 
@@ -118,6 +128,8 @@ static inline uint32_t SlabCarved(Slab slab)
 #define SGFDirectSIZE  1024u                                   /* bytes up to which `direct` leads to the slab */
 #define SGFDirectCOUNT ((SGFDirectSIZE >> SGFUnitSHIFT) + 1u)
 
+#define SGFLargeCOUNT 16u
+
 typedef struct SGFCacheStruct {
   SGF sgf;                         /* its pool; SGFDead: destroyed; atomic */
   SGFCache next;                   /* the thread's other caches, which end with SGFCacheNone; or the store's */
@@ -125,6 +137,9 @@ typedef struct SGFCacheStruct {
   RingStruct list[SGFClassCOUNT];  /* slabs that may have a free block */
   RingStruct empty;                /* slabs of one grain without class */
   Count emptyCount;
+  Slab large[SGFLargeCOUNT];       /* segments of large objects that were freed (poolsgflarge.h) */
+  Count largeCount;
+  Size largeSize;                  /* bytes of these */
   RingStruct sgfRing;              /* all caches of the pool; under the pool's lock */
   RingStruct orphanRing;           /* those without a thread; under the pool's lock */
   Bool orphan;                     /* on that ring; written under the pool's lock, read by anybody */
@@ -164,6 +179,7 @@ static inline void SlabFresh(Slab slab)
 
 static inline void SGFLargeInit(Slab slab)
 {
+  AVER_CRITICAL(!slab->large && slab->owner == NULL);
   SlabFresh(slab);
   __atomic_store_n(&slab->large, TRUE, __ATOMIC_RELEASE);
 }
@@ -213,10 +229,11 @@ static inline void *SGFAllocFast(SGF sgf, Size size)
     Word *block = (Word *)slab->free, next;
     if (LIKELY(SlabHasFree(slab))) {
       next = SlabLink(block, *block);
-      if (LIKELY(SlabNear(next, (Word)block))) {
+      if (LIKELY(!SGFGuarded || SlabNear(next, (Word)block))) {
         slab->free = next;
         ++slab->used;
-        *block = 0;
+        if (SGFGuarded)
+          *block = 0;
         return block;
       }
     }
@@ -241,6 +258,8 @@ static inline Bool slabIsObject(Slab slab, const void *p)
 {
   uint32_t offset = (uint32_t)((Word)p & (ArenaGrainSIZE - 1));
 
+  if (!SGFGuarded)
+    return TRUE;
   return offset * slab->inverse < slab->inverse && offset >> SGFUnitSHIFT < slab->limit &&
          !SlabNear(SlabLink(p, *(const Word *)p), (Word)p);
 }

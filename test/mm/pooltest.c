@@ -259,7 +259,7 @@ static void testSizes(void)
   TapOk(rising, "SGF: every class serves its own size");
 }
 
-/* nothingUsed -- is each of the pool's segments a slab of which no block is used? */
+/* nothingUsed -- is each of the pool's segments a slab of which no block is used, or one that was a large object? */
 static Bool nothingUsed(Pool pool)
 {
   Bool nothing = TRUE;
@@ -267,7 +267,7 @@ static Bool nothingUsed(Pool pool)
 
   RING_FOR(node, &pool->segRing, after) {
     Slab slab = (Slab)RING_ELT(SegStruct, poolRing, node);
-    nothing = nothing && slab->owner != NULL && slab->used == 0;
+    nothing = nothing && (slab->owner != NULL ? slab->used == 0 : !slab->large);
   }
   return nothing;
 }
@@ -320,6 +320,37 @@ static void testSGF(void)
   TapOk(nothingUsed(pool), "SGF: all is free in the end");
   PoolDestroy(pool);
   TapOk(ArenaCheck(arena), "SGF: and the arena sound");
+}
+
+/* testSGFLarge -- large objects that were freed are kept by the thread, for others of their size */
+static void testSGFLarge(void)
+{
+  enum { N = 100 };
+  Pool pool = newPool("SGF", NULL, 0);
+  Addr addr, other, many[N];
+  Bool good = TRUE;
+  unsigned i;
+
+  good = PoolAlloc(&addr, pool, 200000) == ResOK;
+  memset(addr, 7, 200000);
+  PoolFree(pool, addr, 200000);
+  good = good && PoolAllocZero(&other, pool, 190000) == ResOK;
+  TapOk(good && other == addr, "SGF: a large object that was freed is had again");
+  TapOk(filled(other, 0, 190000), "SGF: and is zero if asked");
+  PoolFree(pool, other, 190000);
+  good = PoolAlloc(&other, pool, 70000) == ResOK;
+  TapOk(good && other != addr, "SGF: not for an object that is much smaller");
+  TapOk(PoolCheck(pool), "SGF: the pool is sound");
+  for (i = 0; i < N; ++i)
+    good = good && PoolAlloc(&many[i], pool, 300000) == ResOK;
+  for (i = 0; i < N && good; ++i)
+    PoolFree(pool, many[i], 300000);
+  TapOk(good && pool->segSize <= (Size)(2 << 20) + 10 * ArenaGrainSIZE, "SGF: no more than 2 MiB are kept (%lu)",
+        (unsigned long)pool->segSize);
+  SGFThreadExit();
+  TapOk(pool->segSize <= 3 * ArenaGrainSIZE, "SGF: and none beyond the end of the thread");
+  SGFThreadCache = &SGFCacheNone;
+  PoolDestroy(pool);
 }
 
 static void testSGFLimits(void)
@@ -458,6 +489,7 @@ int main(int argc, char **argv)
   testMVFFMany();
   testSizes();
   testSGF();
+  testSGFLarge();
   testSGFLimits();
   testSGFSlabs();
   ArenaDestroy(arena);
