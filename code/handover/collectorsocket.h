@@ -3,9 +3,9 @@
  *
  * A request goes to the socket that the environment names, and its answer counts only if the kernel says that it is
  * from root or from our own effective user.  All other messages go to the socket that has answered so, not to the name,
- * which any process can take when the collector is dead.  Each message is a datagram.  A process waits for the answer to
- * a request, and for room in the collector's queue for a note: a second at most, and only if no process of the family
- * has just waited in vain.
+ * which any process can take when the collector is dead.  Each message is a datagram.  A process waits for the answer
+ * to a request, and for room in the collector's queue for a note: a second at most, and only if no process of the
+ * family has just waited in vain.
  *
  * Design: design/collector.md .meet, .meet.still, .wake      Tests: test/emit/handovertest.c, test/emit/still.t,
  * test/collect/collect.t

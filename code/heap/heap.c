@@ -147,8 +147,8 @@ void HeapCatchUp(Heap heap)
   heap->fetched = heap->in;
 }
 
-/* heapBatch -- half the queue is full: let the processor fetch what these inputs need, all at once, so that it waits for
- * none of them, and apply those before, for which it has done so */
+/* heapBatch -- half the queue is full: let the processor fetch what these inputs need, all at once, so that it waits
+ * for none of them, and apply those before, for which it has done so */
 static void heapBatch(Heap heap)
 {
   Index i;

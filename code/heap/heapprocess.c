@@ -235,7 +235,8 @@ Bool HeapCheck(Heap heap)
   HeapProcess kept = heap->kept > 0 ? HeapProcessAt(heap, heap->kept - 1) : NULL;
   Index i;
 
-  if (heap->in - heap->out > HeapQUEUE || heap->in - heap->fetched > heap->in - heap->out || heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) ||
+  if (heap->in - heap->out > HeapQUEUE || heap->in - heap->fetched > heap->in - heap->out ||
+      heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) ||
       (heap->kept > 0 && (kept == NULL || !kept->ended)))
     return FALSE;
   for (i = 0; i < heap->count; ++i)

@@ -1,8 +1,9 @@
 /* misuse.h -- what a program did wrong with memory of ours is said, with what is known of the object
  *
  * One message on standard error: what was done, to which object of which pool; from a debug variety, by whom, and who
- * allocated and freed the object; then the newest events that the flight recorder has of it.  An event, PoolMisuse.  Then the process is aborted, or, if
- * the environment says PAWPRINT_ON_ERROR=report, goes on, and the caller leaves the object alone.
+ * allocated and freed the object; then the newest events that the flight recorder has of it.  An event, PoolMisuse.
+ * Then the process is aborted, or, if the environment says PAWPRINT_ON_ERROR=report, goes on, and the caller leaves the
+ * object alone.
  *
  * Design: design/mm.md .misuse      Tests: test/mm/misuse.t
  */

@@ -42,8 +42,8 @@ extern Res PagesMove(Addr base, Size size, Addr to, Size toSize);
  * errors   ResMEMORY */
 extern Res PagesMap(void **pReturn, Size size);
 
-/* PagesFailAt -- for tests: of the system calls from now on by which memory is reserved, committed, moved or mapped, the
- * n-th fails for want of memory; 0: none does
+/* PagesFailAt -- for tests: of the system calls from now on by which memory is reserved, committed, moved or mapped,
+ * the n-th fails for want of memory; 0: none does
  * PagesFailOn -- and all that follow it */
 extern Count PagesFailAt;
 extern Bool PagesFailOn;

@@ -66,9 +66,9 @@ typedef struct PoolClassStruct {
   /* block -- the block of memory for an object in which `addr` lies, which is in a segment of the pool; FALSE: there is
    * none, or that is not known.  For the debug variety. */
   Bool (*block)(Addr *baseReturn, Size *sizeReturn, Pool pool, Addr addr);
-  /* live -- emit PoolLive (PoolTellLive) for objects that live, and count them in pool->liveCount.  The locks of arena and pool are
-   * held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.  FALSE: some
-   * are left. */
+  /* live -- emit PoolLive (PoolTellLive) for objects that live, and count them in pool->liveCount.  The locks of arena
+   * and pool are held, whatever the calling thread was about.  `late`: other threads will not come to tell of theirs.
+   * FALSE: some are left. */
   Bool (*live)(Pool pool, Bool late);
   Bool sized;       /* free and resize need the right size from the client */
   PoolClass debugs; /* of which class this is the debug variety; NULL: it is none */

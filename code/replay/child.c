@@ -83,8 +83,8 @@ static Count childPoolsParams(PoolParamStruct *params, Play play, const ScriptPo
 }
 
 /* childPoolsClass -- of which class the pool is here: one that is collected is MVFF, which lays objects out in the same
- * segments, at the same alignment; a debug variety is what it debugs; of an unknown class it is SGF.  Both are said once, unless the class stands for
- * malloc. */
+ * segments, at the same alignment; a debug variety is what it debugs; of an unknown class it is SGF.  Both are said
+ * once, unless the class stands for malloc. */
 static const char *childPoolsClass(ChildPools pools, const char *class)
 {
   static const char collected[] = "AMS", debugs[] = "MVFFDebug";

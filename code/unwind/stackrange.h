@@ -38,8 +38,8 @@ static inline void StackRangeEnter(StackRange range, Word sp)
   }
 }
 
-/* StackRangeIsBase -- is a stack pointer where that of the main thread was when the kernel started it?  Then nothing lies
- * beyond the frame, which may be the dynamic linker's first, of which no unwind information tells. */
+/* StackRangeIsBase -- is a stack pointer where that of the main thread was when the kernel started it?  Then nothing
+ * lies beyond the frame, which may be the dynamic linker's first, of which no unwind information tells. */
 extern Bool StackRangeIsBase(Word sp);
 
 /* StackRangeReach -- can the word at this address be read?  Called where it is not known to be. */
