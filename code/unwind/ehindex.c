@@ -76,13 +76,15 @@ static Bool sectionPlace(EhIndex index, const LoadedModuleStruct *module)
                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     return FALSE;
-  found = sectionFind(&section, fd, module) && LoadedModuleSegment(&base, &limit, module, section.address);
+  found = sectionFind(&section, fd, module);
   (void)RawCall(SYS_close, fd);
   if (!found)
     return FALSE;
-  index->base = module->start + (section.address - LoadedModuleFirst(module));
+  index->base = (const uint8_t *)((Word)module->start + (Word)section.address - LoadedModuleFirst(module));
+  if (!LoadedModuleSegment(&base, &limit, module, index->base))
+    return FALSE;
   index->limit = section.size < (Size)(limit - index->base) ? index->base + section.size : limit;
-  return index->base >= base && index->base < limit;
+  return TRUE;
 }
 
 /* ---- The table ---- */

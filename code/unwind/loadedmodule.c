@@ -41,20 +41,24 @@ Word LoadedModuleFirst(const LoadedModuleStruct *module)
            ? WordAlignDown(segment.address, RawPAGE) : 0;
 }
 
-Bool LoadedModuleSegment(const uint8_t **base, const uint8_t **limit, const LoadedModuleStruct *module, Word address)
+Bool LoadedModuleSegment(const uint8_t **base, const uint8_t **limit, const LoadedModuleStruct *module,
+                         const uint8_t *place)
 {
-  Size size = (Size)(module->limit - module->start);
-  Word first = LoadedModuleFirst(module), at;
+  Size size = (Size)(module->limit - module->start), offset = (Size)((Word)place - (Word)module->start);
+  Word first = 0, at;
   ElfSegmentStruct segment;
+  Bool begun = FALSE;
   ElfStruct elf;
   Index i = 0;
 
   if (ElfOpen(&elf, loadedRead, (void *)module, ElfUNKNOWN) != ResOK)
     return FALSE;
   while (loadedSegment(&segment, &elf, &i)) {
-    if ((segment.flags & PF_R) == 0 || address - segment.address >= segment.size)
-      continue;
+    first = begun ? first : WordAlignDown(segment.address, RawPAGE);
+    begun = TRUE;
     at = segment.address - first;
+    if ((segment.flags & PF_R) == 0 || offset - at >= segment.size)
+      continue;
     if (at > size || segment.size > size - at)
       return FALSE;
     *base = module->start + at;

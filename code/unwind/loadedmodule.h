@@ -21,9 +21,8 @@ typedef struct LoadedModuleStruct {
  * damaged */
 extern Word LoadedModuleFirst(const LoadedModuleStruct *module);
 
-/* LoadedModuleSegment -- the segment that has an address, as the linker counted them; FALSE: none that can be read
- * has */
+/* LoadedModuleSegment -- the segment in which a place of the module is; FALSE: it is in none that can be read */
 extern Bool LoadedModuleSegment(const uint8_t **base, const uint8_t **limit, const LoadedModuleStruct *module,
-                                Word address);
+                                const uint8_t *place);
 
 #endif /* UNWIND_LOADEDMODULE_H */

@@ -35,7 +35,7 @@ static Bool moduleRow(UnwindRow row, Word at, uint32_t generation)
   hdr = found.dlfo_eh_frame;
   if (hdr == NULL)
     return EhIndexRow(row, at, &module, generation);
-  if (LoadedModuleSegment(&base, &limit, &module, (Word)(hdr - module.start) + LoadedModuleFirst(&module)))
+  if (LoadedModuleSegment(&base, &limit, &module, hdr))
     EhFrameRow(row, at, hdr, base, limit);
   return TRUE;
 }

@@ -234,7 +234,7 @@ static int indexCompare(struct dl_phdr_info *info, size_t size, void *data)
     }
   }
   if (hdr == NULL || from == to || strstr(module.path, "vdso") != NULL || tables.modules >= EhIndexMAX
-      || !LoadedModuleSegment(&base, &limit, &module, (Word)(hdr - module.start) + LoadedModuleFirst(&module)))
+      || !LoadedModuleSegment(&base, &limit, &module, hdr))
     return 0;
   ++tables.modules;
   for (i = 0; i < 3000; ++i) {
