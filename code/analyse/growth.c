@@ -75,18 +75,18 @@ static void growthMany(void *data, HeapOperation operation, uint32_t number, con
     GrowthBookChange(&growth->book, number, operation->time, sum->bytes, 0);
 }
 
+/* growthOther -- a process has ended, or has not after all; each resize comes here, too, and means nothing */
 static void growthOther(void *data, HeapOperation operation)
 {
   Growth growth = data;
-  uint32_t number = SiteNumbersFirst(&growth->shared->numbers, operation->process);
+  uint32_t number;
 
+  if (operation->kind != HeapPROCESSEND && (operation->kind != HeapPROCESSBEGIN || !operation->revived))
+    return;
+  number = SiteNumbersFirst(&growth->shared->numbers, operation->process);
   for (; number != 0; number = SiteNumbersAt(&growth->shared->numbers, number)->next)
-    if (number >= growth->book.count)
-      continue;
-    else if (operation->kind == HeapPROCESSEND)
-      GrowthBookLeave(&growth->book, number, operation->time);
-    else if (operation->kind == HeapPROCESSBEGIN && operation->revived)
-      GrowthBookReturn(&growth->book, number, operation->time);
+    if (number < growth->book.count)
+      (operation->kind == HeapPROCESSEND ? GrowthBookLeave : GrowthBookReturn)(&growth->book, number, operation->time);
 }
 
 static Res growthCreate(void **viewReturn, ViewWants wants)
