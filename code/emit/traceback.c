@@ -183,30 +183,37 @@ static void tracebackLine(Traceback traceback, Index i, uint64_t newest, uint64_
   (void)RawCall(SYS_write, 2, room, TextLength(&text));
 }
 
-/* tracebackBirth -- does an event tell how an object came to its address? */
-static Bool tracebackBirth(const EventHeaderStruct *event)
+/* tracebackNamed -- does an event have one of these names, or one that begins so? */
+static Bool tracebackNamed(const EventHeaderStruct *event, const char *const *names, Count count)
 {
-  static const char *const births[] = {"PoolAlloc", "PoolResizeEnd", "PoolLive"};
   EventType type = RegistryFind(SendRegistry(), event->code);
   Index i;
 
-  for (i = 0; type != NULL && i < ARRAY_LENGTH(births); ++i)
-    if (strncmp(type->name, births[i], strlen(births[i])) == 0)
+  for (i = 0; type != NULL && i < count; ++i)
+    if (strncmp(type->name, names[i], strlen(names[i])) == 0)
       return TRUE;
   return FALSE;
 }
 
-/* tracebackReach -- if no allocation is among the events of an address, say how far they reach back */
+/* tracebackReach -- if an object was freed, and its allocation is not among the events of its address, all of which are
+ * there, say how far events reach back.  Other registries have other names. */
 static void tracebackReach(Traceback traceback, uint64_t newest, uint64_t frequency)
 {
+  static const char *const births[] = {"PoolAlloc", "PoolResizeEnd", "PoolLive"};
+  static const char *const deaths[] = {"PoolFree", "PoolResizeBegin", "PoolMisuse"};
+  Bool died = FALSE;
   uint64_t before = newest > traceback->oldest ? newest - traceback->oldest : 0;
   char room[64];
   TextStruct text;
   Index i;
 
-  for (i = 0; i < traceback->count; ++i)
-    if (tracebackBirth(&traceback->entry[i].event.header))
+  for (i = 0; i < traceback->count; ++i) {
+    if (tracebackNamed(&traceback->entry[i].event.header, births, ARRAY_LENGTH(births)))
       return;
+    died |= tracebackNamed(&traceback->entry[i].event.header, deaths, ARRAY_LENGTH(deaths));
+  }
+  if (!died || traceback->count == traceback->max || traceback->oldest == UINT64_MAX)
+    return;
   TextInit(&text, room, sizeof room);
   TextFormat(&text, "events of objects reach back for %ju.", (uintmax_t)(before / frequency));
   TextPadded(&text, (uint64_t)((double)(before % frequency) * 1e9 / (double)frequency), 9);
