@@ -24,11 +24,18 @@ sub json {
 }
 
 my $log = "$Dir/grows.paw";
-my ($status, $out, $err) = run("$B/bin/eventrec", '-s', 1, '-o', $log, "$B/prog/grows", 200);
-is($status, 0, 'recorded') or diag $err;
 sub of { ($_[0]{module} // '') =~ m{/grows$} ? $_[0]{function} : '' }
 
-my $doc = json('growth', $log);
+# What rises in time is to be seen.  A busy machine may let the program begin late, or end late, when it has freed all: so
+# it runs longer, up to 6 s, until that is short beside it.
+my ($doc, $status, $out, $err);
+for my $steps (200, 800, 3000) {
+    ($status, $out, $err) = run("$B/bin/eventrec", '--force', '-s', 1, '-o', $log, "$B/prog/grows", $steps);
+    ($doc) = eval { decode_json((view('--json', 'growth', $log))[1]) };
+    last if $doc && @{$doc->{growing}} == 1 && $doc->{growing}[0]{fit} > 0.8 && $doc->{growing}[0]{slices}[2] > 4096;
+}
+is($status, 0, 'recorded') or diag $err;
+$doc = json('growth', $log);
 is_deeply([map { of($_) } @{$doc->{growing}}], ['leak'], 'what rises is what leaks: not what was had at once, nor what comes and goes');
 my $leak = $doc->{growing}[0];
 cmp_ok($leak->{fit}, '>', 0.8, 'its fit');
