@@ -19,6 +19,7 @@ enum { tracebackMAX = 256, tracebackAver = 32 };
 typedef struct TracebackStruct {
   Count count, max;
   uint64_t addr;       /* only events that have it as an address; 0: all events */
+  uint8_t objects;     /* the kind whose events are of objects; EventKindMAX: the registry has none */
   uint64_t oldest;     /* time of the oldest event of an object; UINT64_MAX: none */
   unsigned order[tracebackMAX];
   struct {
@@ -108,7 +109,7 @@ __attribute__((no_sanitize("thread"))) static void tracebackBlock(Traceback trac
 {
   const char *next = (const char *)block + BlockHeaderSIZE, *limit = (const char *)block + whole;
   uint64_t epoch = block->first >> 32 << 32;
-  Bool objects = block->kind == EventKindObject;
+  Bool objects = block->kind == traceback->objects;
 
   if (memcmp(block->magic, BlockMAGIC, BlockMagicSIZE) != 0)
     return;
@@ -221,6 +222,18 @@ static void tracebackReach(Traceback traceback, uint64_t newest, uint64_t freque
   RawSay("traceback", TextTerminate(&text), "what happened to this one before is not known");
 }
 
+/* tracebackObjects -- the kind that is called Object, which the registry of another emitter need not have */
+static uint8_t tracebackObjects(void)
+{
+  Registry registry = SendRegistry();
+  uint8_t kind;
+
+  for (kind = 0; kind < registry->kinds; ++kind)
+    if (strcmp(registry->kind[kind], "Object") == 0)
+      return kind;
+  return EventKindMAX;
+}
+
 /* tracebackPrint -- the newest `n` events, or those that have an address that is not 0 */
 static void tracebackPrint(uint64_t addr, unsigned n)
 {
@@ -235,6 +248,7 @@ static void tracebackPrint(uint64_t addr, unsigned n)
     return;
   traceback->max = n < tracebackMAX ? n : tracebackMAX;
   traceback->addr = addr;
+  traceback->objects = tracebackObjects();
   traceback->oldest = UINT64_MAX;
   if (traceback->max > 0 && emitter != NULL) {
     for (i = 0; (store = EmitterStore(emitter, i)) != NULL; ++i)
