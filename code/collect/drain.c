@@ -373,6 +373,11 @@ Res DrainTakeAll(Drain drain)
   return drain->taken ? ResOK : ResIO;
 }
 
+uint64_t DrainLost(Drain drain, uint64_t lost)
+{
+  return lost > drain->spoiledEvents ? lost : drain->spoiledEvents;
+}
+
 Res DrainFarewell(Drain drain)
 {
   uint64_t ending = __atomic_load_n(&drain->header->ending, __ATOMIC_RELAXED);
@@ -384,9 +389,7 @@ Res DrainFarewell(Drain drain)
   drainLeaving(drain);
   /* When it ended it may have said itself, unless it has emitted something since; else that was seen. */
   drain->head.header.gone = ending != 0 && ending >= drain->newest && ending < drain->gone ? ending : drain->gone;
-  /* The header counts them, too, unless the process has cut or written it over. */
-  lost = RegionLost(drain->header);
-  lost = lost > drain->spoiledEvents ? lost : drain->spoiledEvents;
+  lost = DrainLost(drain, RegionLost(drain->header));
   if (!drain->muted)
     res = drainHead(drain, lost, &drain->streams);
   drain->parted = res == ResOK;

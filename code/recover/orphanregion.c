@@ -91,10 +91,12 @@ static Bool orphanForeign(RegionHeader header)
          header->major != BlockMAJOR && header->major <= orphanVersionsMAX;
 }
 
-/* orphanHeadless -- has the process of this region written over the header, and ended? */
+/* orphanHeadless -- has the process of this region written over the header, or cut the file, and ended? */
 static Bool orphanHeadless(OrphanRegion region, RegionFile file)
 {
-  return file->status.st_size >= (off_t)RegionFIRST && !OrphanRegionRead(region) && region->failed == 0 &&
+  return !OrphanRegionRead(region) && region->failed == 0 &&
+         (file->status.st_size >= (off_t)RegionFIRST ||
+          memcmp(region->header.magic, RegionMAGIC, BlockMagicSIZE) == 0) &&
          !orphanForeign(&region->header) && !OrphanRegionRuns(file->name.pid) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }

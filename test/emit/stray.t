@@ -8,7 +8,7 @@
 use strict;
 use warnings;
 use lib 'test/lib';
-use EndToEnd qw(regions_of slurp);
+use EndToEnd qw(regions_of slurp until_);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use POSIX ();
@@ -163,4 +163,40 @@ for my $size (1_200_000, 70_000, 0) {
     my $check = `$cnv --check $log 2>&1`;
     is $?, 256, 'and the log does not say that it has all' or diag $said, $check;
 }
+
+# cut($size, $signal, $name) -- the same, while eventrec stands still, or is dead: the status of --check, and what it says
+sub cut {
+    my ($size, $signal) = @_;
+    my $cut = "kill '$signal', getppid; " . 'my @a = map { "x$_" } 1 .. 30000; truncate $_, ' . $size
+        . ' for grep { !/log$/ } glob "/dev/shm/pawprint-*-$$-*"; kill 9, $$';
+    unlink $log;
+    my $pid = fork // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', "$dir/err";
+        { no warnings; exec $rec, '-o', $log, '--', $^X, '-e', $cut }
+        POSIX::_exit(99);
+    }
+    my $gone;
+    for (1 .. $wait * 200) {
+        kill CONT => $pid if stopped($pid) && !grep { slurp("$_/stat") =~ /^\d+ \(perl\) [^ZX] $pid / } glob '/proc/[0-9]*';
+        last if $gone = waitpid($pid, POSIX::WNOHANG()) == $pid;
+        sleep 0.005;
+    }
+    my $check = `$cnv --check $log 2>&1`;
+    return ($? >> 8, $check);
+}
+
+for my $size (4096, 0) {
+    my ($status, $check) = cut($size, 'STOP');
+    is $status, 1, "a region is cut to $size bytes before eventrec has seen it: the log does not say that it has all";
+    like $check, qr/^eventcnv: \d+ events? w(?:as|ere) discarded/, 'but that some was lost' or diag slurp("$dir/err");
+}
+cut(4096, 'KILL');
+until_(sub { grep { -s $_ == 4096 && /-(\d+)-\d+$/ && !-e "/proc/$1" } regions_of($dir) });
+like `$rec --clean $log 2>&1`, qr/its beginning was written over by the program, .*; it stays until it is a minute old$/,
+    'a region that was cut, of a recording whose eventrec was killed, is told of';
+is $?, 125 << 8, 'and stays';
+utime 0, time - 120, regions_of($dir);
+like `$rec --clean $log 2>&1`, qr/its beginning was written over by the program, .*; removed$/, 'until it is a minute old';
+is join(' ', regions_of($dir)), '', 'nothing stays then';
 done_testing;

@@ -327,8 +327,8 @@ static void testSGFLarge(void)
 {
   enum { N = 100 };
   Pool pool = newPool("SGF", NULL, 0);
-  Addr addr, other, many[N];
-  Bool good = TRUE;
+  Addr addr = NULL, other = NULL, many[N];
+  Bool good;
   unsigned i;
 
   good = PoolAlloc(&addr, pool, 200000) == ResOK;
