@@ -227,11 +227,11 @@ SKIP: {
   like scalar(`$B/bin/eventview $log`), qr/ s on; \d+ before that, or more, are not in the log$/m, 'and how many others there were';
 }
 
-# A recording that stops for want of room, of a program that forks later.
+# A recording that stops for want of room, because eventrec stands still meanwhile, of a program that forks later.
 {
   $log = "$dir/stopped.paw";
   system("$B/bin/eventrec", '-n', 8, '-b', '4K', '-p', 'stop', '-k', 'Object,System', '-o', $log, $^X, '-e',
-    'my @a = map { "x" x (100 + $_) } 1 .. 20000; for (1, 2) { if (!fork) { my @b = map { "y" x $_ } 1 .. 50; exit } wait }');
+    'kill STOP => getppid; my @a = map { "x" x (100 + $_) } 1 .. 20000; kill CONT => getppid; for (1, 2) { if (!fork) { my @b = map { "y" x $_ } 1 .. 50; exit } wait }');
   my ($from) = `$B/bin/eventview $log` =~ /^not recorded +from ([\d.]+) s on, in 1 process: kinds were switched off then or later$/m;
   my ($last) = `$B/bin/eventcnv -k Object $log` =~ /^([\d.]+) .*\n\z/m;
   is $from, $last, 'since when a process that forks later is not recorded';
@@ -240,8 +240,12 @@ SKIP: {
 # A recording that stops, of threads, some of which had begun to tell something, and are done with that later.
 for my $run (1 .. 6) {
   $log = "$dir/threads.paw";
-  my $said = `$B/bin/eventrec --force -n 16 -p stop -o $log $B/prog/churn 8 100000 2>&1`;
-  my %stopped = $said =~ /^eventrec: (\d+) .*: recording stopped after ([\d.]+) s/mg;
+  my ($said, %stopped);
+  # If eventrec keeps up, which a busy machine may let it do, nothing stops: then it is done again.
+  for my $try (1 .. 10) {
+    $said = `$B/bin/eventrec --force -n 16 -p stop -o $log $B/prog/churn 8 100000 2>&1`;
+    last if %stopped = $said =~ /^eventrec: (\d+) .*: recording stopped after ([\d.]+) s/mg;
+  }
   cmp_ok scalar(keys %stopped), '>', 0, "threads, run $run: they stop" or diag $said;
   open my $in, '<', $log or die "$log: $!";
   like do { local $/; scalar <$in> }, qr/^stopped: \d+$/m, "run $run: the process says when in the log";
