@@ -9,14 +9,8 @@
 #include "base/grow.h"
 
 enum {
-  dwarfSpendMIN = 1 << 20, dwarfSpendTIMES = 8, /* how much may be decoded: so many bytes, and all sections so often */
+  dwarfSpendMIN = 1 << 20, /* so many bytes may be decoded, and those of sections that are read (dwarfsections.c) */
   dwarfBackMAX = 64 /* ranges before an address that are looked at */
-};
-
-static const char *const dwarfSection[DwarfSECTIONS] = {
-  [DwarfINFO] = ".debug_info", [DwarfABBREV] = ".debug_abbrev", [DwarfSTR] = ".debug_str", [DwarfLINE] = ".debug_line",
-  [DwarfLINESTR] = ".debug_line_str", [DwarfADDR] = ".debug_addr", [DwarfRANGES] = ".debug_ranges",
-  [DwarfRNGLISTS] = ".debug_rnglists", [DwarfSTROFFSETS] = ".debug_str_offsets"
 };
 
 /* ---- The index ---- */
@@ -69,18 +63,9 @@ static void dwarfIndex(Dwarf dwarf)
   }
 }
 
-void DwarfSectionRead(Dwarf dwarf, unsigned section)
-{
-  DwarfBytesStruct *bytes = &dwarf->section[section];
-
-  bytes->bytes = ObjectBytes(dwarf->object, ObjectNamed(dwarf->object, dwarfSection[section]), &bytes->size);
-  bytes->tried = TRUE;
-  dwarf->budget += dwarfSpendTIMES * (uint64_t)bytes->size;
-}
-
 Res DwarfOpen(Dwarf *dwarfReturn, ObjectFile object, ObjectFile layout, Dwarf alt)
 {
-  ObjectSection info = ObjectNamed(object, dwarfSection[DwarfINFO]);
+  ObjectSection info = DwarfSectionOf(object, DwarfINFO);
   Dwarf dwarf;
 
   *dwarfReturn = NULL;

@@ -145,12 +145,15 @@ typedef struct DwarfEntryStruct {
   DwarfValueStruct name, linkage, folder; /* strings, if they are there */
 } DwarfEntryStruct, *DwarfEntry;
 
+/* ---- dwarfsections.c ---- */
+
+/* DwarfSectionOf -- the section of a file that has this number (DwarfINFO ...), or NULL */
+extern ObjectSection DwarfSectionOf(ObjectFile object, unsigned section);
+
 /* DwarfSpend -- so many bytes are to be decoded; FALSE: that would be too much */
 extern Bool DwarfSpend(Dwarf dwarf, uint64_t bytes);
 
-/* DwarfSectionRead -- read a section, and unpack it
- * DwarfReader -- a cursor over a section, from an offset on; the section is read when it is needed first */
-extern void DwarfSectionRead(Dwarf dwarf, unsigned section);
+/* DwarfReader -- a cursor over a section, from an offset on; the section is read when it is needed first */
 extern ReaderStruct DwarfReader(Dwarf dwarf, unsigned section, uint64_t offset);
 
 /* DwarfString -- the string at an offset of a section, or NULL */

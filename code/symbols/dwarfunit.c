@@ -27,30 +27,6 @@ enum {
   rangesSTARTLENGTH /* DW_RLE_... */
 };
 
-Bool DwarfSpend(Dwarf dwarf, uint64_t bytes)
-{
-  if (bytes > dwarf->budget - dwarf->spent)
-    return FALSE;
-  dwarf->spent += bytes;
-  return TRUE;
-}
-
-ReaderStruct DwarfReader(Dwarf dwarf, unsigned section, uint64_t offset)
-{
-  DwarfBytesStruct *bytes = &dwarf->section[section];
-
-  if (UNLIKELY(!bytes->tried))
-    DwarfSectionRead(dwarf, section);
-  return ReaderOf(bytes->bytes, bytes->size, offset, dwarf->object->elf.swapped);
-}
-
-const char *DwarfString(Dwarf dwarf, unsigned section, uint64_t offset)
-{
-  ReaderStruct reader = DwarfReader(dwarf, section, offset);
-
-  return reader.failed ? NULL : ReaderString(&reader);
-}
-
 /* ---- Units ---- */
 
 /* unitHead -- read a unit's head, behind its length; FALSE: it has nothing to do with code, or is not known here */
