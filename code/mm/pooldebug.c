@@ -168,9 +168,9 @@ static Addr debugOut(PoolDebug debug)
   ++debug->first, --debug->count;
   /* What leaves soon was not looked at for long. */
   next = debug->entry[(debug->first + debugAHEAD) % PoolDebugENTRIES];
-  __builtin_prefetch((char *)next - sizeof(DebugStruct), 1);
+  __builtin_prefetch((void *)((Word)next - sizeof(DebugStruct)), 1); /* it may be NULL, of which nothing is fetched */
   __builtin_prefetch(next, 1);
-  __builtin_prefetch((char *)next + sizeof(DebugStruct));
+  __builtin_prefetch((void *)((Word)next + sizeof(DebugStruct)));
   return addr;
 }
 
