@@ -434,8 +434,8 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   if (tally->forgotten > 0)
     fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their "
             "frees of it are unmatched\n", (unsigned long long)tally->forgotten);
-  textCount(out, "early", tally->early, "more, before the process had told what was there",
-            "more, before the process had told what was there");
+  textCount(out, "early", tally->early, "more, before the process had listed its objects",
+            "more, before the process had listed its objects");
   fprintf(out, "repairs        %llu event%s put behind a later one\n", (unsigned long long)tally->repairs,
           TextPlural(tally->repairs));
   textCount(out, "overlaps", tally->overlaps, "allocation where an object lived", "allocations where an object lived");

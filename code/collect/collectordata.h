@@ -101,8 +101,7 @@ extern void CollectorGoesRound(Collector collector);
 /* CollectorRound -- once through all regions; how many blocks that was */
 extern Count CollectorRound(Collector collector);
 
-/* CollectorWrite -- write the batch to the log.  The user is told when that begins to fail, and not again before a
- * write has succeeded. */
+/* CollectorWrite -- write the batch to the log; the first of several writes in a row that fail is told to the user */
 extern Res CollectorWrite(Collector collector);
 
 /* CollectorAlone -- end the watch over the family */

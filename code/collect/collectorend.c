@@ -72,8 +72,9 @@ static void collectorLast(Collector collector, Drain next)
     DrainWithdraw(last);
 }
 
-/* collectorClosed -- a process has ended, and all of it is in the log.  Its region goes, unless there is no other: by
- * what is there readers know that we were killed, and that the log was not cut, if its end is not there. */
+/* collectorClosed -- a process has ended, and all its events are in the log: remove its region, unless it is the last
+ * one.  If a log has no end, readers look for a region of its recording: if there is one, we were killed, and if there
+ * is none, the log was cut. */
 static void collectorClosed(Collector collector, Index i)
 {
   Drain drain;

@@ -42,8 +42,8 @@ typedef struct MadeRegionStruct {
 extern Bool RegionMakerCheck(const RegionMakerStruct *maker);
 extern Bool MadeRegionCheck(const MadeRegionStruct *file);
 
-/* FolderOpen -- open the folder that a file lies in.  All files that are then made and removed through the descriptor
- * are in this folder, even if somebody renames it and puts another one in its place.
+/* FolderOpen -- open the folder that a file lies in.  The descriptor stands for this folder, also after somebody has
+ * renamed it and has given its name to another one.
  *
  * nameReturn  the file's name in it; a part of `path`
  * returns     a descriptor (O_PATH); -1: errno says why

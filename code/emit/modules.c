@@ -26,10 +26,10 @@ enum {
   modulesSEGMENTS = 64   /* and segments */
 };
 
-/* A module that was told. */
+/* A module of which an event was emitted. */
 typedef struct modulesOneStruct {
   Word base;
-  Word limit;       /* 0: it has gone */
+  Word limit;       /* 0: it was unloaded, and the place is free */
   const void *link; /* the dynamic linker's handle; NULL: it has none */
   Bool chosen;      /* by ModulesChoose */
 } modulesOneStruct;
@@ -169,7 +169,7 @@ static Bool modulesNamed(void)
   return base[length] == '\0' || base[length] == '.' || (base[length] == '-' && strstr(base + length, ".so") != NULL);
 }
 
-/* modulesKeep -- remember it: in the place of one that has gone, or behind all others */
+/* modulesKeep -- put a module into the first free place of the list */
 static void modulesKeep(void)
 {
   Index i;

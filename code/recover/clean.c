@@ -24,7 +24,8 @@
 #include "recover/recoverlog.h"
 #include "recover/regionfile.h"
 
-#define cleanHEADLESS "its beginning was written over by the program, so that nothing can be read of it"
+#define cleanHEADLESS \
+  "its beginning was written over, or its file cut, by the program, so that nothing can be read of it"
 
 enum { cleanTriesMAX = 100 }; /* of 10 ms each */
 

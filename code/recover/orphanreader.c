@@ -397,7 +397,8 @@ static Bool orphanGrew(File log)
  * Only the first such process is told, the others are counted. */
 static void orphanMissing(Orphan orphan, Process process)
 {
-  static const char *const why[] = {"which is gone", "which cannot be read, because its beginning was written over",
+  static const char *const why[] = {"which is gone",
+                                     "which cannot be read, because its beginning was written over, or its file cut",
                                     "which is empty",
                                     "which is not here: what is there says that it is another process's"};
   Header header = &process->public.header;

@@ -215,7 +215,7 @@ static Res followUnborn(Follow follow)
   ScanPlaceStruct end = follow->place;
   Res res;
 
-  if (follow->unborn || follow->scan.headers > 0 || follow->log->file[0]->size == 0 ||
+  if (follow->unborn || follow->scan.blocks + follow->scan.headers > 0 || follow->log->file[0]->size == 0 ||
       followNow() < follow->grown + followQUIET)
     return ResOK;
   follow->unborn = TRUE;

@@ -164,7 +164,7 @@ for my $size (1_200_000, 70_000, 0) {
     is $?, 256, 'and the log does not say that it has all' or diag $said, $check;
 }
 
-# cut($size, $signal, $name) -- the same, while eventrec stands still, or is dead: the status of --check, and what it says
+# cut($size, $signal) -- the same, while eventrec stands still, or is dead: the status of --check, and what it says
 sub cut {
     my ($size, $signal) = @_;
     my $cut = "kill '$signal', getppid; " . 'my @a = map { "x$_" } 1 .. 30000; truncate $_, ' . $size
@@ -193,10 +193,10 @@ for my $size (4096, 0) {
 }
 cut(4096, 'KILL');
 until_(sub { grep { -s $_ == 4096 && /-(\d+)-\d+$/ && !-e "/proc/$1" } regions_of($dir) });
-like `$rec --clean $log 2>&1`, qr/its beginning was written over by the program, .*; it stays until it is a minute old$/,
+like `$rec --clean $log 2>&1`, qr/its beginning was written over, or its file cut, by the program, .*; it stays until it is a minute old$/,
     'a region that was cut, of a recording whose eventrec was killed, is told of';
 is $?, 125 << 8, 'and stays';
 utime 0, time - 120, regions_of($dir);
-like `$rec --clean $log 2>&1`, qr/its beginning was written over by the program, .*; removed$/, 'until it is a minute old';
+like `$rec --clean $log 2>&1`, qr/its beginning was written over, or its file cut, by the program, .*; removed$/, 'until it is a minute old';
 is join(' ', regions_of($dir)), '', 'nothing stays then';
 done_testing;

@@ -177,7 +177,7 @@ for my $case (['slots', 20, 1], ['magic', 0, 1], ['order', 8, 0]) {
     seek $file, $at, 0;
     print {$file} "\xee\xee\xee\xee";
     close $file;
-    my $over = 'its beginning was written over by the program, so that nothing can be read of it';
+    my $over = 'its beginning was written over, or its file cut, by the program, so that nothing can be read of it';
     like clean(), qr/^\Q$region\E: of process $pid, .*: \Q$over\E; it stays until it is a minute old$/m, 'it is named';
     my $check = `$B/bin/eventcnv --check over.paw 2>&1`;
     is $? >> 8, 1, 'the log lacks it';
