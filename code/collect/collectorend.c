@@ -52,7 +52,7 @@ static Drain collectorPart(Collector collector, Index i)
   /* Events that a process which goes on has in private memory (`away`) may still arrive. */
   lost = RegionCollected(drain->header) ? RegionLost(drain->header)
                                         : CountAdd(0, __atomic_load_n(&drain->header->lost, __ATOMIC_RELAXED));
-  lost = DrainLost(drain, lost);
+  CountRaise(&lost, drain->spoiledEvents); /* as DrainFarewell */
   collector->shop.counts.discarded = CountAdd(collector->shop.counts.discarded, lost);
   if (!drain->muted && drain->head.types == NULL) /* no header block of the process says so */
     (void)SelfEventsLost(collector->self, lost);

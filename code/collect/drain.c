@@ -373,11 +373,6 @@ Res DrainTakeAll(Drain drain)
   return drain->taken ? ResOK : ResIO;
 }
 
-uint64_t DrainLost(Drain drain, uint64_t lost)
-{
-  return lost > drain->spoiledEvents ? lost : drain->spoiledEvents;
-}
-
 Res DrainFarewell(Drain drain)
 {
   uint64_t ending = __atomic_load_n(&drain->header->ending, __ATOMIC_RELAXED);
@@ -389,7 +384,8 @@ Res DrainFarewell(Drain drain)
   drainLeaving(drain);
   /* When it ended it may have said itself, unless it has emitted something since; else that was seen. */
   drain->head.header.gone = ending != 0 && ending >= drain->newest && ending < drain->gone ? ending : drain->gone;
-  lost = DrainLost(drain, RegionLost(drain->header));
+  lost = RegionLost(drain->header);
+  CountRaise(&lost, drain->spoiledEvents); /* the header counts them, too, unless the process has cut or spoiled it */
   if (!drain->muted)
     res = drainHead(drain, lost, &drain->streams);
   drain->parted = res == ResOK;

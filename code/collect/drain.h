@@ -194,10 +194,6 @@ extern Bool DrainIsDead(Drain drain);
 extern Res DrainTakeAll(Drain drain);
 extern Res DrainFarewell(Drain drain);
 
-/* DrainLost -- how many events of the process are lost, of which its region says `lost`: the region has those of blocks
- * that were spoiled as well, unless the process has cut it, or written over that */
-extern uint64_t DrainLost(Drain drain, uint64_t lost);
-
 /* DrainReach -- the region says how far the log was written: a shorter one was cut.  DrainKeep -- after DrainFarewell:
  * the region stays for its header's sake, and nobody holds the lock on it */
 extern void DrainReach(Drain drain, uint64_t place);

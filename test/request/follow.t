@@ -38,6 +38,22 @@ sub follow {
 
 sub ended { my ($pid) = @_; waitpid $pid, 0; return $? & 127 ? 128 + ($? & 127) : $? >> 8 }
 
+# writer(@with) -- a program that writes to the log until it is killed, run by what is given: its process
+sub writer {
+    my (@with) = @_;
+    unlink $log, "$dir/short";
+    my $pid = fork // die "fork: $!";
+
+    if ($pid == 0) {
+        open STDOUT, '>', '/dev/null' or POSIX::_exit(127);
+        open STDERR, '>', "$dir/short" or POSIX::_exit(127);
+        $ENV{PAWPRINT_LOG} = $log;
+        { no warnings; exec @with, "$B/prog/death", "$dir/counts", 'kill', 2 }
+        POSIX::_exit(127);
+    }
+    return $pid;
+}
+
 # until_out($lines) -- wait until so many lines came, ten seconds at most: the lines that came until then
 sub until_out {
     my ($lines) = @_;
@@ -97,15 +113,7 @@ like slurp("$dir/err"), qr/another file has this name now/, 'says so';
 # As long as somebody lives who holds the lock on the region that a header names, it goes on.
 SKIP: {
     skip 'no telemetry in this variety', 6 if ($ENV{VARIETY} // '') eq 'rash';
-    unlink $log;
-    my $writer = fork // die "fork: $!";
-    if ($writer == 0) {
-        open STDOUT, '>', '/dev/null' or POSIX::_exit(127);
-        open STDERR, '>', '/dev/null' or POSIX::_exit(127);
-        $ENV{PAWPRINT_LOG} = $log;
-        { no warnings; exec "$B/prog/death", "$dir/counts", 'kill', 2 }
-        POSIX::_exit(127);
-    }
+    my $writer = writer();
     sleep 0.01 until -s $log;
     $pid = follow('-E', 'UserWord');
     until_out(100);
@@ -126,15 +134,7 @@ SKIP: {
     my (@unlike, @status);
     my $told = '';
     for my $round (1 .. 2) {
-        unlink $log, "$dir/short";
-        my $writer = fork // die "fork: $!";
-        if ($writer == 0) {
-            open STDOUT, '>', '/dev/null' or POSIX::_exit(127);
-            open STDERR, '>', "$dir/short" or POSIX::_exit(127);
-            $ENV{PAWPRINT_LOG} = $log;
-            { no warnings; exec "$B/prog/short", $log, 5 * $round, "$B/prog/death", "$dir/counts", 'kill', 2 }
-            POSIX::_exit(127);
-        }
+        my $writer = writer("$B/prog/short", $log, 5 * $round);
         until_(sub { -s $log });
         my ($number) = slurp("$dir/short") =~ /^short: (\d+)$/m or skip 'nobody can be traced here', 3;
         $pid = follow('-E', 'UserWord');
@@ -193,15 +193,7 @@ is system("$cnv --follow $log | head -1 >$dir/out"), 0, 'so does a closed pipe';
 # Killed within its first write: nothing in the log is sound, and memory has all of it.
 SKIP: {
     skip 'no telemetry in this variety', 3 if ($ENV{VARIETY} // '') eq 'rash';
-    unlink $log;
-    my $writer = fork // die "fork: $!";
-    if ($writer == 0) {
-        open STDOUT, '>', '/dev/null' or POSIX::_exit(127);
-        open STDERR, '>', "$dir/short" or POSIX::_exit(127);
-        $ENV{PAWPRINT_LOG} = $log;
-        { no warnings; exec "$B/prog/short", $log, 1, "$B/prog/death", "$dir/counts", 'kill', 2 }
-        POSIX::_exit(127);
-    }
+    my $writer = writer("$B/prog/short", $log, 1);
     waitpid $writer, 0;
     my ($number) = slurp("$dir/short") =~ /^short: (\d+)$/m or skip 'nobody can be traced here', 3;
     is ended(follow('-E', 'UserWord')), 0, 'killed within its first write: it ends';
