@@ -99,19 +99,12 @@ Res OptionParseDouble(const char *string, double *realReturn)
 
 /* ---- Messages ---- */
 
-__attribute__((format(printf, 2, 0))) static void optionMessage(const OptionToolStruct *tool, const char *format,
-                                                                va_list args)
-{
-  fprintf(stderr, "%s: ", tool->name);
-  SayLines(stderr, format, args);
-}
-
 int OptionUsage(const OptionToolStruct *tool, const char *format, ...)
 {
   va_list args;
 
   va_start(args, format);
-  optionMessage(tool, format, args);
+  SayLines(stderr, tool->name, format, args);
   va_end(args);
   fprintf(stderr, "try '%s --help'\n", tool->name);
   return tool->usage;
@@ -122,7 +115,7 @@ int OptionFail(const OptionToolStruct *tool, const char *format, ...)
   va_list args;
 
   va_start(args, format);
-  optionMessage(tool, format, args);
+  SayLines(stderr, tool->name, format, args);
   va_end(args);
   return tool->failure;
 }

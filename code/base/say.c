@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aver.h"
 #include "text.h"
 
 enum { sayLineMAX = 16384 /* bytes of a message; what is longer is cut */ };
@@ -28,6 +29,24 @@ void SayPlain(FILE *out, const char *string, Size length)
   }
 }
 
+/* sayWrite -- lines, and a newline behind them, by one call: standard error has no buffer, and whatever others write
+ * there, or read meanwhile, must not come between the characters */
+static void sayWrite(FILE *out, const char *lines, Size length, Bool newlines)
+{
+  char room[sayLineMAX * TextEscapeMAX + 2];
+  const char *end = lines + length, *line = lines, *next;
+  TextStruct text;
+
+  TextInit(&text, room, sizeof room);
+  for (; newlines && (next = memchr(line, '\n', (Size)(end - line))) != NULL; line = next + 1) {
+    TextPlain(&text, line, (Size)(next - line));
+    TextChar(&text, '\n');
+  }
+  TextPlain(&text, line, (Size)(end - line));
+  TextChar(&text, '\n');
+  (void)!fwrite(room, 1, TextLength(&text), out);
+}
+
 void SayLine(FILE *out, const char *format, ...)
 {
   char room[sayLineMAX];
@@ -36,21 +55,17 @@ void SayLine(FILE *out, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(room, sizeof room, format, args);
   va_end(args);
-  SayPlain(out, room, strlen(room));
-  putc('\n', out);
+  sayWrite(out, room, strlen(room), FALSE);
 }
 
-void SayLines(FILE *out, const char *format, va_list args)
+void SayLines(FILE *out, const char *name, const char *format, va_list args)
 {
-  char room[sayLineMAX], *line = room, *end;
+  char room[sayLineMAX];
+  int n = snprintf(room, sizeof room, "%s: ", name);
 
-  (void)vsnprintf(room, sizeof room, format, args);
-  for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-    SayPlain(out, line, (Size)(end - line));
-    putc('\n', out);
-  }
-  SayPlain(out, line, strlen(line));
-  putc('\n', out);
+  AVER(n > 0 && (Size)n < sizeof room);
+  (void)vsnprintf(room + n, sizeof room - (Size)n, format, args);
+  sayWrite(out, room, strlen(room), TRUE);
 }
 
 Bool SayMoves(int fd)

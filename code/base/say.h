@@ -21,9 +21,11 @@
 extern void SayPlain(FILE *out, const char *string, Size length);
 
 /* SayLine -- what printf makes of the rest, as one line: a newline in an argument does not begin another
- * SayLines -- the same of an argument list; newlines stay newlines */
+ * SayLines -- the same of an argument list, behind the name of the program that says it; newlines stay newlines
+ *
+ * Each is one write where the stream has no buffer, as standard error: nothing comes between. */
 extern __attribute__((format(printf, 2, 3))) void SayLine(FILE *out, const char *format, ...);
-extern __attribute__((format(printf, 2, 0))) void SayLines(FILE *out, const char *format, va_list args);
+extern __attribute__((format(printf, 3, 0))) void SayLines(FILE *out, const char *name, const char *format, va_list args);
 
 /* SayMoves -- is `fd` a terminal whose cursor can be moved, so that a line can be written over? */
 extern Bool SayMoves(int fd);

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 #include "base/bt.h"
 #include "base/crc.h"
 #include "base/grow.h"
+#include "base/say.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/types.h"
@@ -143,6 +145,38 @@ static void testPlain(void)
 }
 
 /* What does not fit is cut at the last byte, and nothing behind it is touched. */
+static __attribute__((format(printf, 2, 3))) void sayLines(FILE *out, const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  SayLines(out, "name", format, args);
+  va_end(args);
+}
+
+/* Each write to a pipe of packets is read by itself: so a line that is written in pieces is seen. */
+static void testSay(void)
+{
+  char got[256];
+  ssize_t n;
+  int ends[2];
+  FILE *out;
+
+  if (pipe2(ends, O_DIRECT) != 0 || (out = fdopen(ends[1], "w")) == NULL) {
+    TapSkip("this system has no pipes of packets");
+    return;
+  }
+  setvbuf(out, NULL, _IONBF, 0);
+  SayLine(out, "one %s, %d", "\x1b[m\n line", 7);
+  n = read(ends[0], got, sizeof got);
+  TapOk(n == 23 && memcmp(got, "one \\033[m\\012 line, 7\n", 23) == 0, "a line is one write");
+  sayLines(out, "%s", "one\ntwo");
+  n = read(ends[0], got, sizeof got);
+  TapOk(n == 14 && memcmp(got, "name: one\ntwo\n", 14) == 0, "and so are several, with the name before them");
+  fclose(out);
+  close(ends[0]);
+}
+
 static void testCut(void)
 {
   static char small[16];
@@ -464,6 +498,7 @@ int main(void)
   testReadNumber();
   testFormat();
   testPlain();
+  testSay();
   testCut();
   testDoubles(seed);
   testQuoted();

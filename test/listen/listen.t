@@ -38,7 +38,7 @@ sub listener {
     }
     push @pids, $pid;
     my $its = {pid => $pid, err => $err};
-    until_(sub { slurp($err) =~ /listens on (\S+)/ && ($its->{where} = $1) || waitpid($pid, POSIX::WNOHANG()) == $pid });
+    until_(sub { slurp($err) =~ /listens on (\S+)\n/ && ($its->{where} = $1) || waitpid($pid, POSIX::WNOHANG()) == $pid });
     return $its;
 }
 
