@@ -31,8 +31,6 @@
 
 enum { ReplayMERGED, ReplayRECORDED };
 
-enum { ReplayRunsMAX = 1000 };
-
 #define ReplayTICK 50000.0 /* ns between two times that the script keeps */
 
 typedef struct ReplayStruct {
@@ -40,6 +38,8 @@ typedef struct ReplayStruct {
   ReportStruct report;
   const char *allocatorList;
   unsigned threads;
+  Bool reference;          /* one more allocator than are printed is there */
+  Count repeat;            /* SIZE_MAX: as often as it takes */
   double speed;
   const char *named;       /* the process that --process names; NULL: any */
   Bool all;                /* it names all, each of which is replayed */
@@ -55,39 +55,41 @@ typedef struct ReplayStruct {
 
 /* ---- The command line ---- */
 
-/* replayLibrary -- find the library to preload for an allocator that is a path; FALSE: reported, with the status */
-static Bool replayLibrary(ReportAllocator allocator, const OptionToolStruct *tool, int *status)
-{
-  char path[PATH_MAX];
-
-  if (realpath(allocator->name, path) == NULL || access(path, R_OK) != 0)
-    return OptionStop(status, OptionFail(tool, "%s: %s; an allocator is pawprint, libc, none or a shared library",
-                                         allocator->name, strerror(errno)));
-  if (strpbrk(path, ": ") != NULL)
-    return OptionStop(status, OptionFail(tool, "%s: a path with a colon or a space cannot be preloaded",
-                                         allocator->name));
-  strcpy(allocator->library, path);
-  return TRUE;
-}
-
 static Bool replayAllocatorNamed(Replay replay, const char *name, int *status)
 {
-  static const char *const names[] = {[ReplayPAWPRINT] = "pawprint", [ReplayLIBC] = "libc", [ReplayNONE] = "none"};
   const OptionToolStruct *tool = replay->source.tool;
-  ReportAllocator allocator = &replay->report.allocator[replay->report.allocators];
+  Measure measure = &replay->report.measure;
+  Measured measured = &measure->measured[measure->count];
+  char error[AllocatorErrorSIZE];
+  Res res;
 
   if (*name == '\0')
     return OptionStop(status, OptionUsage(tool, "--allocator: an empty name in '%s'", replay->allocatorList));
-  if (replay->report.allocators++ == ReportAllocatorsMAX)
-    return OptionStop(status, OptionUsage(tool, "--allocator: more than %d", (int)ReportAllocatorsMAX));
-  allocator->name = name;
-  while (allocator->kind < ReplayLIBRARY && strcmp(name, names[allocator->kind]) != 0)
-    ++allocator->kind;
-  if (allocator->kind == ReplayLIBRARY)
-    return replayLibrary(allocator, tool, status);
-  if (allocator->kind == ReplayNONE && replay->report.verify)
+  if (measure->count == MeasureAllocatorsMAX - 1) /* one is left for that with which they are compared */
+    return OptionStop(status, OptionUsage(tool, "--allocator: more than %d", (int)MeasureAllocatorsMAX - 1));
+  res = AllocatorParse(&measured->allocator, name, error);
+  if (res != ResOK)
+    return OptionStop(status, res == ResPARAM ? OptionUsage(tool, "--allocator: %s", error)
+                                              : OptionFail(tool, "%s", error));
+  if (measured->allocator.kind == ReplayNONE && replay->report.verify)
     return OptionStop(status, OptionUsage(tool, "--allocator=none has no objects that --verify could check"));
+  ++measure->count;
   return TRUE;
+}
+
+/* replayReference -- have libc ready behind those that are printed, if it is not among them: a prediction compares with
+ * it */
+static void replayReference(Replay replay)
+{
+  Measure measure = &replay->report.measure;
+  char error[AllocatorErrorSIZE];
+  Index i;
+
+  replay->report.shown = measure->count;
+  for (i = 0; i < measure->count; ++i)
+    if (measure->measured[i].allocator.kind == ReplayLIBC && measure->measured[i].allocator.settings == 0)
+      return;
+  replay->reference = AllocatorParse(&measure->measured[measure->count].allocator, "libc", error) == ResOK;
 }
 
 static Bool replayAllocators(Replay replay, int *status)
@@ -99,6 +101,7 @@ static Bool replayAllocators(Replay replay, int *status)
   while ((name = strsep(&list, ",")) != NULL)
     if (!replayAllocatorNamed(replay, name, status))
       return FALSE;
+  replayReference(replay);
   return TRUE; /* the names are in the copy, which is not freed */
 }
 
@@ -134,6 +137,8 @@ static Bool replayChoose(void *data, LogProcess process, EventType type)
 {
   Replay replay = data;
 
+  if (process->header.role[0] != '\0' && PredictWants(type))
+    return TRUE;
   return HeapWants(type) && (replay->report.process == NULL || replayFollows(replay, process));
 }
 
@@ -239,7 +244,10 @@ static Bool replayEvent(LogRequest request, LogEvent event)
 {
   Replay replay = request->data;
 
-  HeapEvent(replay->heap, event);
+  if (event->process->header.role[0] != '\0')
+    PredictEvent(&replay->report.predict, event);
+  else
+    HeapEvent(replay->heap, event);
   return FALSE;
 }
 
@@ -294,6 +302,7 @@ static Bool replayCompile(Replay replay, int *status)
     res = HeapCreate(&replay->heap, &client, replay->source.log);
   if (res != ResOK)
     return OptionStop(status, OptionFail(tool, "%s", res == ResIO ? strerror(errno) : "no memory"));
+  PredictBegin(&replay->report.predict, replay->report.process);
   replay->source.request.event = replayEvent;
   if (!SourceRead(&replay->source, status))
     return FALSE;
@@ -301,6 +310,7 @@ static Bool replayCompile(Replay replay, int *status)
   replayMissing(replay);
   if (res == ResOK)
     res = ScriptFinish(replay->script);
+  replay->report.predict.operations = ScriptHeaderOf(replay->script)->operations;
   if (res == ResIO)
     return OptionStop(status, OptionFail(tool, "temporary file: %s; TMPDIR names another folder for it",
                                          strerror(errno)));
@@ -311,82 +321,62 @@ static Bool replayCompile(Replay replay, int *status)
 
 /* ---- Running ---- */
 
-static int replayCompare(const void *a, const void *b)
+/* replaySaying -- say which allocator is about to run */
+static void replaySaying(void *data, const char *name)
 {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  Replay replay = data;
 
-  return x < y ? -1 : x > y;
-}
-
-static uint64_t replayMedian(uint64_t *numbers, Count n)
-{
-  AVER(n > 0);
-  qsort(numbers, n, sizeof *numbers, replayCompare);
-  return n % 2 != 0 ? numbers[n / 2] : (numbers[n / 2 - 1] + numbers[n / 2]) / 2;
-}
-
-/* replayAllocator -- all runs of one allocator */
-static void replayAllocator(Replay replay, ReportAllocator allocator, ReplayRun run, int file)
-{
-  static uint64_t ns[ReplayRunsMAX], cpu[ReplayRunsMAX], peak[ReplayRunsMAX];
-  PlayParamsStruct params = {.fd = ScriptFile(replay->script), .verify = replay->report.verify, .speed = replay->speed,
-                             .touch = (Size)sysconf(_SC_PHYS_PAGES) * (Size)sysconf(_SC_PAGESIZE) / 16};
-  const char *library = allocator->kind == ReplayLIBRARY ? allocator->library : NULL;
-  PlayResult result = &run->result, median = &allocator->median;
-  Index i;
-
-  for (i = 0; i < replay->report.repeat; ++i) {
-    if (!ReplayChildRun(run, file, allocator->kind, library, &params)) {
-      memcpy(allocator->error, result->message, sizeof allocator->error);
-      return;
-    }
-    ns[i] = result->ns;
-    cpu[i] = result->cpu;
-    peak[i] = result->peak > result->base ? result->peak - result->base : 0;
-    if (i == 0 || result->faults > median->faults || result->failures > median->failures)
-      *median = *result;
-  }
-  median->ns = replayMedian(ns, replay->report.repeat);
-  median->cpu = replayMedian(cpu, replay->report.repeat);
-  median->peak = replayMedian(peak, replay->report.repeat);
-  allocator->ran = TRUE;
+  ProgressErase(&replay->source.progress);
+  ProgressSay(&replay->source.progress, "replaying on", name);
 }
 
 /* replayFaults -- print what --verify and the allocator found; returns whether all is well */
-static Bool replayFaults(Replay replay, ReportAllocator allocator)
+static Bool replayFaults(Replay replay, Measured measured)
 {
   static const char *const kinds[PlayFaultLIMIT] = {
     [PlayFaultALIGN] = "is not aligned to", [PlayFaultZERO] = "is not zero at byte",
     [PlayFaultOVERLAP] = "was overwritten by another at byte",
     [PlayFaultLOST] = "lost its contents in a resize, at byte"};
-  PlayResult result = &allocator->median;
-  const char *name = replay->source.tool->name;
+  PlayResult result = &measured->median;
+  const char *name = replay->source.tool->name, *called = measured->allocator.name;
   Index i;
 
-  if (!allocator->ran) {
-    SayLine(stderr, "%s: %s: %s", name, allocator->name, allocator->error);
+  if (!measured->ran) {
+    SayLine(stderr, "%s: %s: %s", name, called, measured->error);
     return FALSE;
   }
   for (i = 0; i < result->faults && i < PlayFaultsMAX; ++i) {
     PlayFault fault = &result->fault[i];
-    SayLine(stderr, "%s: %s: object of %llu bytes at 0x%llx %s %llu", name, allocator->name,
+    SayLine(stderr, "%s: %s: object of %llu bytes at 0x%llx %s %llu", name, called,
             (unsigned long long)fault->size, (unsigned long long)fault->addr,
             fault->kind < PlayFaultLIMIT ? kinds[fault->kind] : "?", (unsigned long long)fault->offset);
   }
   if (result->faults > 0)
-    SayLine(stderr, "%s: %s: %llu fault%s", name, allocator->name, (unsigned long long)result->faults,
+    SayLine(stderr, "%s: %s: %llu fault%s", name, called, (unsigned long long)result->faults,
             TextPlural(result->faults));
   if (result->failures > 0)
-    ReportReason(&replay->report, "%s: %llu allocation%s failed", allocator->name, (unsigned long long)result->failures,
+    ReportReason(&replay->report, "%s: %llu allocation%s failed", called, (unsigned long long)result->failures,
                  TextPlural(result->failures));
   if (result->message[0] != '\0')
-    ReportReason(&replay->report, "%s: %s", allocator->name, result->message);
+    ReportReason(&replay->report, "%s: %s", called, result->message);
   return result->faults == 0;
+}
+
+/* replayPredicts -- will what the whole program would take be told? */
+static Bool replayPredicts(Replay replay)
+{
+  Report report = &replay->report;
+
+  return report->predict.known && !report->verify && replay->speed <= 0 &&
+         (report->measure.repeat == 0 || report->measure.repeat >= MeasureRunsMIN);
 }
 
 /* replayRun -- measure each allocator and print; returns the status */
 static int replayRun(Replay replay)
 {
+  PlayParamsStruct params = {.fd = ScriptFile(replay->script), .verify = replay->report.verify, .speed = replay->speed,
+                             .visits = replayPredicts(replay),
+                             .touch = (Size)sysconf(_SC_PHYS_PAGES) * (Size)sysconf(_SC_PAGESIZE) / 16};
   Bool well = TRUE;
   int file;
   ReplayRun run = ReplayChildShare(&file);
@@ -394,14 +384,12 @@ static int replayRun(Replay replay)
 
   if (run == NULL)
     return OptionFail(replay->source.tool, "no shared memory: %s", strerror(errno));
-  for (i = 0; i < replay->report.allocators; ++i) {
-    ReportAllocator allocator = &replay->report.allocator[i];
-    ProgressSay(&replay->source.progress, "replaying on", allocator->name);
-    replayAllocator(replay, allocator, run, file);
-    ProgressErase(&replay->source.progress);
-    if (!replayFaults(replay, allocator))
+  replay->report.measure.count = replay->report.shown + (replay->reference && replayPredicts(replay));
+  MeasureRun(&replay->report.measure, run, file, &params, replaySaying, replay);
+  ProgressErase(&replay->source.progress);
+  for (i = 0; i < replay->report.shown; ++i)
+    if (!replayFaults(replay, &replay->report.measure.measured[i]))
       well = FALSE;
-  }
   if (replay->json)
     ReportJson(&replay->report, ScriptHeaderOf(replay->script));
   else
@@ -419,8 +407,8 @@ static int replayNothing(Replay replay)
   const char *name = replay->source.tool->name;
   Index i;
 
-  for (i = 0; i < replay->report.allocators; ++i)
-    memcpy(replay->report.allocator[i].error, nothing, sizeof nothing);
+  for (i = 0; i < replay->report.shown; ++i)
+    memcpy(replay->report.measure.measured[i].error, nothing, sizeof nothing);
   if (replay->json)
     ReportJson(&replay->report, ScriptHeaderOf(replay->script));
   if (replay->report.process != NULL)
@@ -454,10 +442,8 @@ static void replayNext(Replay replay, LogProcess process)
   report->process = process;
   report->each = TRUE;
   report->reasons = 0;
-  for (i = 0; i < report->allocators; ++i) {
-    report->allocator[i].ran = FALSE;
-    memset(&report->allocator[i].median, 0, sizeof report->allocator[i].median);
-  }
+  for (i = 0; i < report->measure.count; ++i)
+    report->measure.measured[i].ran = FALSE;
   replay->begun = FALSE;
 }
 
@@ -487,14 +473,28 @@ static int replayEach(Replay replay)
                                replay->report.log);
 }
 
+/* replayNone -- is there no allocator to run, but what the replay itself costs? */
+static Bool replayNone(Replay replay)
+{
+  Index i = 0;
+
+  while (i < replay->report.shown && replay->report.measure.measured[i].allocator.kind == ReplayNONE)
+    ++i;
+  return i == replay->report.shown;
+}
+
 static int replayMain(Replay replay, const char *const *paths)
 {
   int status;
 
-  if (replay->report.repeat == 0 || replay->report.repeat > ReplayRunsMAX)
-    return OptionUsage(replay->source.tool, "--repeat: from 1 to %d", (int)ReplayRunsMAX);
+  if (replay->repeat == 0 || (replay->repeat > MeasureRunsMAX && replay->repeat != SIZE_MAX))
+    return OptionUsage(replay->source.tool, "--repeat: from 1 to %d", (int)MeasureRunsMAX);
   if (!replaySpeed(replay, &status) || !replayAllocators(replay, &status))
     return status;
+  if (replay->repeat != SIZE_MAX)
+    replay->report.measure.repeat = replay->repeat;
+  else /* what is checked, or takes its time, runs once, and so does what is no allocator */
+    replay->report.measure.repeat = replay->report.verify || replay->speed > 0 || replayNone(replay);
   replay->report.log = paths[0];
   replay->report.merged = replay->threads == ReplayMERGED;
   replay->all = replay->named != NULL && strcmp(replay->named, "all") == 0;
@@ -503,11 +503,13 @@ static int replayMain(Replay replay, const char *const *paths)
     return status;
   }
   replay->processes = LogProcesses(replay->source.log);
+  PredictInit(&replay->report.predict);
   replay->source.request.choose = replayChoose;
   if (replay->all)
     status = replayEach(replay);
   else if (replayProcess(replay, &status))
     status = replayOne(replay);
+  PredictFinish(&replay->report.predict);
   SourceClose(&replay->source);
   free(replay->counts);
   return status;
@@ -517,16 +519,19 @@ int main(int argc, char **argv)
 {
   static ReplayStruct replay = {
     .source.count = SIZE_MAX, .allocatorList = "pawprint", .report.speed = "max", .threads = ReplayRECORDED,
-    .report.repeat = 1};
+    .repeat = SIZE_MAX, .report.measure.seconds = 30};
   const OptionStruct options[] = {
     OptionString('a', "allocator", &replay.allocatorList, "LIST",
-                 "pawprint, libc, none (what the replay itself costs), or paths of libraries with malloc; pawprint if "
-                 "not given"),
+                 "pawprint, libc, jemalloc, mimalloc, tcmalloc, none (what the replay itself costs), or paths of "
+                 "libraries with malloc, each with settings behind colons: libc:M_ARENA_MAX=2; pawprint if not given"),
     OptionChoice('j', "threads", &replay.threads, "merged|recorded",
                  "one thread in order of time, or each recorded thread in one of its own; recorded if not given"),
     OptionString('s', "speed", &replay.report.speed, "max|1x|10x", "as fast as possible, or in recorded time"),
-    OptionNumber('n', "repeat", &replay.report.repeat, "N",
-                 "runs for each allocator, each in a fresh process; medians are printed; 1 if not given"),
+    OptionNumber('n', "repeat", &replay.repeat, "N",
+                 "rounds, in each of which each allocator runs once, in a fresh process; medians are printed; as many "
+                 "as it takes to tell the allocators apart if not given"),
+    OptionDouble(0, "time", &replay.report.measure.seconds, "SECONDS",
+                 "without --repeat: no round begins later than this, after the third; 30 if not given"),
     OptionFlag(0, "verify", &replay.report.verify, "write to every object, and check it"),
     OptionString(0, "process", &replay.named, "NAME|PID|all",
                  "replay this process, or all one after the other; the one with the most operations if not given, or "

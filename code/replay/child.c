@@ -191,38 +191,63 @@ ReplayRun ReplayChildShare(int *fileReturn)
   return run != MAP_FAILED ? run : NULL;
 }
 
-/* childEnvironment -- set up the child's environment: `library` in LD_PRELOAD, if there is one, and our telemetry
- * off */
-static void childEnvironment(const char *library)
+/* childSet -- is this variable of our environment one that the child has from us, or must not have? */
+static Bool childSet(const AllocatorStruct *allocator, const char *variable)
 {
-  char **from, **to = environ;
+  static const char *const ours[] = {"PAWPRINT_", "LD_PRELOAD="};
+  Index i;
 
-  for (from = environ; *from != NULL; ++from)
-    if (strncmp(*from, "PAWPRINT_", 9) != 0)
-      *to++ = *from;
-  *to = NULL;
-  (void)setenv("PAWPRINT_KINDS", "none", TRUE);
-  (void)setenv("PAWPRINT_BUFFER", "none", TRUE);
-  if (library == NULL)
-    (void)unsetenv("LD_PRELOAD");
-  else
-    (void)setenv("LD_PRELOAD", library, TRUE);
+  for (i = 0; i < ARRAY_LENGTH(ours); ++i)
+    if (strncmp(variable, ours[i], strlen(ours[i])) == 0)
+      return TRUE;
+  for (i = 0; i < allocator->settings; ++i)
+    if (strncmp(variable, allocator->setting[i], (Size)(strchr(allocator->setting[i], '=') + 1 - allocator->setting[i])) == 0)
+      return TRUE;
+  return FALSE;
 }
 
-Bool ReplayChildRun(ReplayRun run, int file, ReplayKind kind, const char *library, PlayParams params)
+/* childEnvironment -- the child's environment: ours, with the allocator's library and settings, and our telemetry off;
+ * NULL: no memory */
+static char **childEnvironment(const AllocatorStruct *allocator, char preload[PATH_MAX + 16])
 {
-  char text[16];
+  Count n = 0, have = 0;
+  char **environment;
+  Index i;
+
+  while (environ[have] != NULL)
+    ++have;
+  environment = calloc(have + allocator->settings + 4, sizeof *environment);
+  if (environment == NULL)
+    return NULL;
+  for (i = 0; i < have; ++i)
+    if (!childSet(allocator, environ[i]))
+      environment[n++] = environ[i];
+  for (i = 0; i < allocator->settings; ++i)
+    environment[n++] = (char *)(Word)allocator->setting[i];
+  environment[n++] = (char *)(Word) "PAWPRINT_KINDS=none";
+  environment[n++] = (char *)(Word) "PAWPRINT_BUFFER=none";
+  if (allocator->library[0] != '\0') {
+    snprintf(preload, PATH_MAX + 16, "LD_PRELOAD=%s", allocator->library);
+    environment[n++] = preload;
+  }
+  return environment;
+}
+
+Bool ReplayChildRun(ReplayRun run, int file, const AllocatorStruct *allocator, const PlayParamsStruct *params)
+{
+  char text[16], preload[PATH_MAX + 16];
   char *argv[] = {(char *)(Word)"replay", (char *)(Word)ReplayChildWORD, text, NULL};
+  char **environment = childEnvironment(allocator, preload);
   PlayResult result = &run->result;
   int status, error;
   pid_t pid;
 
-  AVER((kind == ReplayLIBRARY) == (library != NULL));
-  *run = (ReplayRunStruct){.kind = kind, .params = *params};
-  childEnvironment(library);
+  *run = (ReplayRunStruct){.kind = allocator->kind, .params = *params};
   snprintf(text, sizeof text, "%d", file);
-  error = fcntl(params->fd, F_SETFD, 0) != 0 ? errno
-                                             : posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
+  error = environment == NULL                    ? ENOMEM
+          : fcntl(params->fd, F_SETFD, 0) != 0 ? errno
+                                               : posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environment);
+  free(environment);
   if (error != 0) {
     snprintf(result->message, sizeof result->message, "cannot start a process: %s", strerror(error));
     return FALSE;

@@ -11,11 +11,10 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "replay/allocators.h"
 #include "replay/player.h"
 
 #define ReplayChildWORD "--replay-child" /* argv[1] of a child */
-
-typedef enum ReplayKind { ReplayPAWPRINT, ReplayLIBC, ReplayNONE, ReplayLIBRARY } ReplayKind;
 
 /* ReplayRunStruct -- one run, in memory that is shared with the child: what is wanted, and what came of it.  The
  * allocator in the child may have written anything there. */
@@ -31,10 +30,10 @@ extern ReplayRun ReplayChildShare(int *fileReturn);
 /* ReplayChildRun -- start a child and wait for it
  *
  * run, file  as ReplayChildShare returned them
- * library    the path to preload, for ReplayLIBRARY; else NULL
+ * allocator  that serves it, with its settings in the child's environment
  * returns    FALSE: run->result.message says why there is no result
  */
-extern Bool ReplayChildRun(ReplayRun run, int file, ReplayKind kind, const char *library, PlayParams params);
+extern Bool ReplayChildRun(ReplayRun run, int file, const AllocatorStruct *allocator, const PlayParamsStruct *params);
 
 /* ReplayChildMain -- run the child, from main's arguments; returns its status if it could not begin */
 extern int ReplayChildMain(int argc, char **argv);

@@ -63,6 +63,8 @@ typedef struct PlayResultStruct {
 typedef struct PlayParamsStruct {
   int fd;           /* the script */
   Bool verify;
+  Bool visits;      /* read objects as a program would, if there is one thread */
+  Bool base;        /* measure `base` only, and run nothing */
   double speed;     /* of recorded time; 0 for as fast as possible */
   Size touch;       /* objects larger than this get only their first page written */
 } PlayParamsStruct, *PlayParams;

@@ -28,9 +28,96 @@ static void reportProcess(Report report, FILE *to)
   fputc(')', to);
 }
 
+/* reportWidth -- of the column of names */
+static int reportWidth(Report report)
+{
+  Size width = strlen("whole program");
+  Index i;
+
+  for (i = 0; i < report->shown; ++i)
+    if (strlen(report->measure.measured[i].allocator.name) > width)
+      width = strlen(report->measure.measured[i].allocator.name);
+  return (int)width;
+}
+
+/* reportRange -- a range in these units, as "middle (low to high)" in a column */
+static void reportRange(MeasureRangeStruct range, double unit, int digits)
+{
+  char text[96];
+
+  snprintf(text, sizeof text, "%.*f (%.*f to %.*f)", digits, range.middle / unit, digits, range.low / unit, digits,
+           range.high / unit);
+  printf(" %26s", text);
+}
+
+/* reportPredicted -- may something be said of the whole program with this allocator? */
+static Bool reportPredicted(Report report, Index i)
+{
+  const MeasuredStruct *measured = &report->measure.measured[i];
+
+  return measured->ran && measured->allocator.kind != ReplayNONE;
+}
+
+typedef Bool (*reportLess)(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);
+
+/* reportCompared -- how an allocator compares with the reference */
+static const char *reportCompared(Report report, Index i, reportLess less, const char *fewer, const char *more)
+{
+  const MeasureStruct *measure = &report->measure;
+
+  return i == measure->reference                                      ? "-"
+         : less(&report->predict, measure, i, measure->reference) ? fewer
+         : less(&report->predict, measure, measure->reference, i) ? more
+                                                                  : "same";
+}
+
+/* reportBest -- a sentence: of which allocators no other is known to take less */
+static void reportBest(Report report, const char *what, reportLess less)
+{
+  Count best = 0;
+  Index i, j;
+
+  printf("least %s: ", what);
+  for (i = 0; i < report->shown; ++i) {
+    Bool beaten = !reportPredicted(report, i);
+    for (j = 0; j < report->shown && !beaten; ++j)
+      beaten = reportPredicted(report, j) && less(&report->predict, &report->measure, j, i);
+    if (beaten)
+      continue;
+    fputs(best++ == 0 ? "" : ", ", stdout);
+    SayPlain(stdout, report->measure.measured[i].allocator.name, strlen(report->measure.measured[i].allocator.name));
+  }
+  puts(best > 1 ? ": no difference between these can be told" : "");
+}
+
+/* reportPredictions -- what the whole program would take */
+static void reportPredictions(Report report, int width)
+{
+  const PredictStruct *predict = &report->predict;
+  const MeasureStruct *measure = &report->measure;
+  Count predicted = 0;
+  Index i;
+
+  printf("\n%-*s %26s %8s %26s %8s\n", width, "whole program", "processor seconds", "to libc", "resident MiB", "to libc");
+  for (i = 0; i < report->shown; ++i) {
+    if (!reportPredicted(report, i))
+      continue;
+    ++predicted;
+    printf("%-*s", width, measure->measured[i].allocator.name);
+    reportRange(PredictCpu(predict, measure, i), 1, 3);
+    printf(" %8s", reportCompared(report, i, PredictFaster, "faster", "slower"));
+    reportRange(PredictPeak(predict, measure, i), 1 << 20, 1);
+    printf(" %8s\n", reportCompared(report, i, PredictSmaller, "smaller", "larger"));
+  }
+  if (predicted < 2)
+    return;
+  reportBest(report, "processor time", PredictFaster);
+  reportBest(report, "memory", PredictSmaller);
+}
+
 void ReportTable(Report report, ScriptHeader header)
 {
-  int width = (int)strlen("allocator");
+  int width = reportWidth(report);
   Index i;
 
   AVER(ReportCheck(report));
@@ -38,47 +125,59 @@ void ReportTable(Report report, ScriptHeader header)
     reportProcess(report, stdout);
     putchar('\n');
   }
-  for (i = 0; i < report->allocators; ++i)
-    if ((int)strlen(report->allocator[i].name) > width)
-      width = (int)strlen(report->allocator[i].name);
   printf("%-*s %12s %10s %8s %14s %14s %8s\n", width, "allocator", "operations", "seconds", "ns/op", "peak asked",
          "peak resident", "ratio");
-  for (i = 0; i < report->allocators; ++i) {
-    ReportAllocator allocator = &report->allocator[i];
-    if (!allocator->ran) {
-      SayLine(stdout, "%-*s %s", width, allocator->name, allocator->error);
+  for (i = 0; i < report->shown; ++i) {
+    Measured measured = &report->measure.measured[i];
+    const char *name = measured->allocator.name;
+    if (!measured->ran) {
+      SayLine(stdout, "%-*s %s", width, name, measured->error);
       continue;
     }
-    printf("%-*s %12llu %10.3f %8.1f %14llu", width, allocator->name, (unsigned long long)header->operations,
-           (double)allocator->median.ns / 1e9, reportRatio(allocator->median.ns, header->operations),
+    printf("%-*s %12llu %10.3f %8.1f %14llu", width, name, (unsigned long long)header->operations,
+           (double)measured->median.ns / 1e9, reportRatio(measured->median.ns, header->operations),
            (unsigned long long)header->peakBytes);
-    if (allocator->kind == ReplayNONE)
+    if (measured->allocator.kind == ReplayNONE)
       printf(" %14s %8s\n", "-", "-");
     else
-      printf(" %14llu %8.3f\n", (unsigned long long)allocator->median.peak,
-             reportRatio(allocator->median.peak, header->peakBytes));
+      printf(" %14llu %8.3f\n", (unsigned long long)measured->median.peak,
+             reportRatio(measured->median.peak, header->peakBytes));
   }
+  if (PredictPossible(&report->predict, &report->measure) == NULL)
+    reportPredictions(report, width);
 }
 
-static void reportAllocator(Report report, ReportAllocator allocator, ScriptHeader header)
+static void reportRangeJson(const char *name, MeasureRangeStruct range)
 {
-  PlayResult median = &allocator->median;
+  printf(", \"%s\": [%.6f, %.6f, %.6f]", name, range.low, range.middle, range.high);
+}
+
+static void reportAllocator(Report report, Index i, ScriptHeader header)
+{
+  Measured measured = &report->measure.measured[i];
+  PlayResult median = &measured->median;
 
   printf("{\"allocator\": ");
-  JsonString(stdout, allocator->name);
-  if (!allocator->ran) {
+  JsonString(stdout, measured->allocator.name);
+  printf(", \"name\": ");
+  JsonString(stdout, measured->allocator.name);
+  if (!measured->ran) {
     printf(", \"error\": ");
-    JsonString(stdout, allocator->error);
+    JsonString(stdout, measured->error);
   } else {
     printf(
         ", \"runs\": %zu, \"operations\": %llu, \"seconds\": %.9f, \"cpu_seconds\": %.9f, \"ns_per_operation\": %.3f, "
         "\"peak_asked\": %llu, \"peak_resident\": %llu, \"ratio\": %.6f, \"failures\": %llu",
-        report->repeat, (unsigned long long)header->operations, (double)median->ns / 1e9, (double)median->cpu / 1e9,
+        report->measure.rounds, (unsigned long long)header->operations, (double)median->ns / 1e9, (double)median->cpu / 1e9,
         reportRatio(median->ns, header->operations), (unsigned long long)header->peakBytes,
         (unsigned long long)median->peak, reportRatio(median->peak, header->peakBytes),
         (unsigned long long)median->failures);
     if (report->verify)
       printf(", \"faults\": %llu", (unsigned long long)median->faults);
+    if (PredictPossible(&report->predict, &report->measure) == NULL && reportPredicted(report, i)) {
+      reportRangeJson("cpuSeconds", PredictCpu(&report->predict, &report->measure, i));
+      reportRangeJson("residentBytes", PredictPeak(&report->predict, &report->measure, i));
+    }
   }
   printf("}");
 }
@@ -106,9 +205,9 @@ void ReportJson(Report report, ScriptHeader header)
     JsonString(stdout, report->reason[i]);
   }
   printf("],\n \"allocators\": [");
-  for (i = 0; i < report->allocators; ++i) {
+  for (i = 0; i < report->shown; ++i) {
     fputs(i == 0 ? "\n  " : ",\n  ", stdout);
-    reportAllocator(report, &report->allocator[i], header);
+    reportAllocator(report, i, header);
   }
   printf("]}%s", report->each ? "" : "\n");
 }
@@ -144,11 +243,6 @@ void ReportNotExact(Report report)
 
 Bool ReportCheck(const ReportStruct *report)
 {
-  Bool sound = report->allocators <= ReportAllocatorsMAX && report->reasons <= ReportReasonsMAX &&
-               (!report->each || report->process != NULL);
-  Index i;
-
-  for (i = 0; sound && i < report->allocators; ++i)
-    sound = report->allocator[i].name != NULL && report->allocator[i].kind <= ReplayLIBRARY;
-  return sound;
+  return MeasureCheck(&report->measure) && report->shown <= report->measure.count &&
+         report->reasons <= ReportReasonsMAX && (!report->each || report->process != NULL);
 }

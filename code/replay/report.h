@@ -1,7 +1,6 @@
 /* report.h -- what a replay has found: the results of each allocator, and why the replay is not exact
  *
- * Always true (ReportCheck): there are no more allocators and reasons than there is room for, and each allocator has a
- * name and is of a kind.
+ * Always true (ReportCheck): what was measured is sound, and there are no more reasons than there is room for.
  *
  * Design: design/replayer.md      Tests: test/replay/replay.t, test/replay/scripttest.c
  */
@@ -10,23 +9,12 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include <limits.h>
-
 #include "log/log.h"
-#include "replay/child.h"
+#include "replay/measure.h"
+#include "replay/predict.h"
 #include "replay/script.h"
 
-enum { ReportAllocatorsMAX = 64, ReportReasonsMAX = 24, ReportReasonSIZE = 352 };
-
-/* An allocator, and the result of its runs. */
-typedef struct ReportAllocatorStruct {
-  const char *name;        /* as the user gave it */
-  ReplayKind kind;
-  char library[PATH_MAX];
-  Bool ran;                /* `median` is good */
-  PlayResultStruct median; /* the median of each number; faults and failures of the worst run */
-  char error[PlayMessageSIZE];
-} ReportAllocatorStruct, *ReportAllocator;
+enum { ReportReasonsMAX = 24, ReportReasonSIZE = 352 };
 
 typedef struct ReportStruct {
   const char *log;
@@ -34,10 +22,10 @@ typedef struct ReportStruct {
   Bool each;               /* it is one of all, each of which is replayed: what is printed names it */
   Bool merged;             /* one thread in order of time */
   const char *speed;       /* as the user gave it */
-  Count repeat;            /* runs of each allocator */
   Bool verify;
-  Count allocators;
-  ReportAllocatorStruct allocator[ReportAllocatorsMAX];
+  MeasureStruct measure;   /* the allocators, and what came of their runs */
+  Count shown;             /* of these the first are printed; one more is only compared with */
+  PredictStruct predict;   /* what the program itself took */
   Count reasons;           /* why the replay is not exact */
   char reason[ReportReasonsMAX][ReportReasonSIZE];
 } ReportStruct, *Report;

@@ -169,7 +169,11 @@ subtest 'recorded time' => sub {
 subtest 'usage' => sub {
     my @cases = (
         [['-a', 'libc,,none', $churn], 2, qr/--allocator: an empty name/],
-        [['-a', '/nonexistent.so', $churn], 1, qr/\/nonexistent\.so: No such file.*pawprint, libc, none or a shared library/],
+        [['-a', '/nonexistent.so', $churn], 1, qr/\/nonexistent\.so: No such file.*pawprint, libc, jemalloc, mimalloc, tcmalloc, none or the path of a shared/],
+        [['-a', 'libc:M_ARENA_MAX', $churn], 2, qr/the setting 'M_ARENA_MAX' has no value/],
+        [['-a', 'pawprint:spare=0', $churn], 2, qr/pawprint has no settings/],
+        [['-a', 'libc:' . join(':', map { "M_ARENA_MAX=$_" } 1 .. 9), $churn], 2, qr/more settings than 8/],
+        [['-a', 'x' x 5000, $churn], 2, qr/the path is too long/],
         [['-s', 'fast', $churn], 2, qr/--speed: 'fast' is neither max nor a number/],
         [['-s', '0x', $churn], 2, qr/--speed/],
         [['-j', 'both', $churn], 2, qr/threads/],
@@ -226,6 +230,8 @@ static void *take(size_t size, size_t align)
 }
 void *malloc(size_t size)
 {
+  if (calls == 0 && getenv("OWN_STATUS") != NULL)
+    _exit(atoi(getenv("OWN_STATUS")));
   int late = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) > 300;
   (void)late;
 #ifdef OVERLAP
@@ -312,6 +318,18 @@ SKIP: {
         is($late, 1, 'a file that is no library: status');
         like($err, qr/text\.so: could not be loaded/, 'is named');
         like($out, qr/^libc +\d/m, 'and does not keep the others from their turn');
+        ($late, undef, $err) = replay('-n', 1, '-a', library('own', '') . ':OWN_STATUS=7:OWN_OTHER:8', $single);
+        like($err, qr/own\.so:OWN_STATUS=7:OWN_OTHER:8: ended with status 7/, 'settings are in its environment');
+        is((replay('-n', 1, '-a', library('own', '') . ':OWN_OTHER=8', $single))[0], 0, 'and others in those of others');
+    };
+    subtest 'allocators by name' => sub {
+        for my $name (qw(jemalloc mimalloc tcmalloc)) {
+            my ($status, $out, $err) = replay('-n', 1, '-a', $name, $single);
+            next if $err =~ /^replay: $name: lib\S+ is in none of the usual places; give its path$/;
+            is($status, 0, "$name runs");
+            like($out, qr/^$name +\d/m, 'and is called that');
+        }
+        pass('those that are installed');
     };
 }
 
@@ -331,6 +349,34 @@ SKIP: {
             is($row->{faults}, 0, "$row->{allocator}: no fault");
             cmp_ok($row->{peak_resident}, '>', $doc->{peak_asked} / 2, "$row->{allocator}: takes memory") unless $SAN;
         }
+    };
+    subtest 'what the whole program would take' => sub {
+        plan skip_all => 'a sanitized program takes memory of its own' if $SAN;
+        my $log = "$Dir/whole.paw";
+        my $program = 'my @x; push @x, "x" x 200 for 1 .. 100000; open my $f, "<", "/proc/self/status" or die; '
+            . 'select undef, undef, undef, 0.3; print grep { /VmHWM/ } <$f>';
+        my ($status, $out) = run("$B/bin/eventrec", '-o', $log, $^X, '-e', $program);
+        my $peak = $out =~ /(\d+) kB/ ? $1 * 1024 : 0;
+        ($status, my $doc) = table('-n', 3, '-a', 'pawprint,libc', $log);
+        for my $row (@{$doc->{allocators}}) {
+            is($row->{runs}, 3, "$row->{name}: runs");
+            for my $what (qw(cpuSeconds residentBytes)) {
+                my ($low, $middle, $high) = @{$row->{$what} // []};
+                ok(defined $high && $low <= $middle && $middle <= $high, "$row->{name}: $what is a range") or diag(explain($row));
+            }
+            cmp_ok(abs($row->{residentBytes}[1] / $peak - 1), '<', 0.1, "$row->{name}: near what it took") or diag("$peak");
+        }
+        ($status, $out) = replay('-n', 3, '-a', 'pawprint', $log);
+        like($out, qr/^whole program .*\npawprint .*\n\z/m, 'libc is run to compare with, and not printed');
+        unlike($out, qr/^libc/m, 'nowhere');
+        ($status, $out) = replay('-n', 3, '-a', 'libc,none', $log);
+        like($out, qr/^whole program .*\nlibc .*\n\z/m, 'what is no allocator is not predicted');
+        ($status, $out) = replay('-n', 2, '-a', 'pawprint', $log);
+        unlike($out, qr/whole program/, 'nothing is predicted from two runs');
+        my $without = "$Dir/without.paw";
+        run("$B/bin/eventcnv", '-f', 'paw', '-o', $without, '-k', 'Object,Pool,Arena', $log);
+        ($status, $out) = replay('-n', 3, '-a', 'pawprint', $without);
+        unlike($out, qr/whole program/, 'nor where the program was not sampled');
     };
     subtest 'threads whose data destructors free' => sub {
         plan skip_all => 'the library is not preloaded in a sanitized build' if $SAN;

@@ -136,17 +136,19 @@ static void testContents(void)
 
 static void testReport(void)
 {
-  static ReportStruct report = {.allocators = 1, .allocator = {{.name = "libc", .kind = ReplayLIBC}}};
+  static ReportStruct report = {
+    .shown = 1, .measure = {.count = 1, .measured = {{.allocator = {.name = "libc", .kind = ReplayLIBC}}}}};
   Index i;
 
   for (i = 0; i < ReportReasonsMAX + 1; ++i)
     ReportReason(&report, "reason %zu", i);
   TapOk(ReportCheck(&report) && report.reasons == ReportReasonsMAX && strcmp(report.reason[1], "reason 1") == 0,
         "of too many reasons a report has the first, and passes its check");
-  PLANT(report.allocators, ReportAllocatorsMAX + 1, ReportCheck(&report), "that it has more allocators than places");
+  PLANT(report.shown, 2, ReportCheck(&report), "that it prints more allocators than it has");
   PLANT(report.reasons, ReportReasonsMAX + 1, ReportCheck(&report), "that it has more reasons than places");
-  PLANT(report.allocator[0].name, NULL, ReportCheck(&report), "that an allocator has no name");
-  PLANT(report.allocator[0].kind, ReplayLIBRARY + 1, ReportCheck(&report), "that an allocator is of no kind");
+  PLANT(report.measure.measured[0].allocator.name, NULL, ReportCheck(&report), "that an allocator has no name");
+  PLANT(report.measure.measured[0].allocator.kind, ReplayLIBRARY + 1, ReportCheck(&report),
+        "that an allocator is of no kind");
 }
 
 int main(void)

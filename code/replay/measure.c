@@ -1,0 +1,190 @@
+/* measure.c -- runs all allocators in turn, as often as it takes to tell them apart
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "replay/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/aver.h"
+
+#define measureFINE 0.01 /* of the reference's time: a difference that is known to this is known well enough */
+
+/* ---- Statistics ---- */
+
+static int measureCompare(const void *a, const void *b)
+{
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+uint64_t MeasureMedian(uint64_t *numbers, Count n)
+{
+  AVER(n > 0);
+  qsort(numbers, n, sizeof *numbers, measureCompare);
+  return n % 2 != 0 ? numbers[n / 2] : (numbers[n / 2 - 1] + numbers[n / 2]) / 2;
+}
+
+static int measureCompareReal(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+MeasureRangeStruct MeasureRange(double *numbers, Count n)
+{
+  Index skip = 0; /* numbers at each end that are outside */
+
+  AVER(n > 0);
+  /* The middle n - 1 - 2 skip are 1.645 sqrt(n) or more: that many are on either side of the median nine times in ten */
+  while (2 * skip + 4 <= n && (double)((n - 3 - 2 * skip) * (n - 3 - 2 * skip)) >= 2.706 * (double)n)
+    ++skip;
+  qsort(numbers, n, sizeof *numbers, measureCompareReal);
+  return (MeasureRangeStruct){
+    .low = numbers[skip],
+    .middle = n % 2 != 0 ? numbers[n / 2] : (numbers[n / 2 - 1] + numbers[n / 2]) / 2,
+    .high = numbers[n - 1 - skip],
+  };
+}
+
+MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, Index that)
+{
+  double difference[MeasureRunsMAX];
+  Index i;
+
+  AVER(this < measure->count && that < measure->count && measure->rounds > 0);
+  AVER(measure->measured[this].ran && measure->measured[that].ran);
+  for (i = 0; i < measure->rounds; ++i)
+    difference[i] = (double)measure->measured[this].cpu[i] - (double)measure->measured[that].cpu[i];
+  return MeasureRange(difference, measure->rounds);
+}
+
+/* ---- Runs ---- */
+
+/* measureNow -- seconds of a clock that only goes on */
+static double measureNow(void)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* measureBase -- resident bytes of a process that has only loaded the script, and has libc for its malloc: what every
+ * program has, so that what another allocator takes for itself counts as its own.  0: it cannot be run. */
+static uint64_t measureBase(ReplayRun run, int file, const PlayParamsStruct *params)
+{
+  static const AllocatorStruct libc = {.name = "libc", .kind = ReplayLIBC};
+  PlayParamsStruct only = *params;
+
+  only.base = TRUE;
+  return ReplayChildRun(run, file, &libc, &only) ? run->result.base : 0;
+}
+
+/* measureOne -- one run of an allocator; one that fails is not run again */
+static void measureOne(Measure measure, Measured measured, ReplayRun run, int file, const PlayParamsStruct *params,
+                       uint64_t base)
+{
+  PlayResult result = &run->result, median = &measured->median;
+  Index i = measure->rounds;
+
+  if (!ReplayChildRun(run, file, &measured->allocator, params)) {
+    memcpy(measured->error, result->message, sizeof measured->error);
+    measured->ran = FALSE;
+    return;
+  }
+  if (base == 0)
+    base = result->base;
+  measured->ns[i] = result->ns;
+  measured->cpu[i] = result->cpu;
+  measured->peak[i] = result->peak > base ? result->peak - base : 0;
+  if (i == 0 || result->faults > median->faults || result->failures > median->failures)
+    *median = *result;
+}
+
+/* measureKnown -- are the differences known well enough, or is there no more time for them? */
+static Bool measureKnown(Measure measure, double elapsed)
+{
+  Measured reference = &measure->measured[measure->reference];
+  uint64_t cpu[MeasureRunsMAX];
+  MeasureRangeStruct range;
+  double fine;
+  Index i;
+
+  if (measure->repeat != 0)
+    return measure->rounds == measure->repeat;
+  if (measure->rounds < MeasureRunsMIN)
+    return FALSE;
+  if (measure->rounds == MeasureRunsENOUGH || elapsed > measure->seconds)
+    return TRUE;
+  if (!reference->ran)
+    return TRUE;
+  memcpy(cpu, reference->cpu, measure->rounds * sizeof *cpu);
+  fine = measureFINE * (double)MeasureMedian(cpu, measure->rounds);
+  for (i = 0; i < measure->count; ++i) {
+    if (!measure->measured[i].ran)
+      continue;
+    range = MeasureDifference(measure, i, measure->reference);
+    if (range.high - range.low > 2 * fine)
+      return FALSE;
+  }
+  return measure->rounds >= MeasureRunsMIN + 2 || measure->count == 1;
+}
+
+/* measureMedians -- sum up each allocator's runs */
+static void measureMedians(Measure measure)
+{
+  uint64_t numbers[MeasureRunsMAX];
+  Index i;
+
+  for (i = 0; i < measure->count; ++i) {
+    Measured measured = &measure->measured[i];
+    if (!measured->ran)
+      continue;
+    measured->median.ns = MeasureMedian(memcpy(numbers, measured->ns, sizeof numbers), measure->rounds);
+    measured->median.cpu = MeasureMedian(memcpy(numbers, measured->cpu, sizeof numbers), measure->rounds);
+    measured->median.peak = MeasureMedian(memcpy(numbers, measured->peak, sizeof numbers), measure->rounds);
+  }
+}
+
+void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
+                void (*say)(void *data, const char *name), void *data)
+{
+  double begin = measureNow();
+  uint64_t base = measureBase(run, file, params);
+  Index i;
+
+  measure->rounds = 0;
+  measure->reference = 0;
+  for (i = 0; i < measure->count; ++i) {
+    measure->measured[i].ran = TRUE;
+    if (measure->measured[i].allocator.kind == ReplayLIBC && measure->measured[i].allocator.settings == 0)
+      measure->reference = i;
+  }
+  AVER(MeasureCheck(measure));
+  while (!measureKnown(measure, measureNow() - begin)) {
+    for (i = 0; i < measure->count; ++i) {
+      Measured measured = &measure->measured[(measure->rounds + i) % measure->count];
+      say(data, measured->allocator.name);
+      if (measured->ran)
+        measureOne(measure, measured, run, file, params, base);
+    }
+    ++measure->rounds;
+  }
+  measureMedians(measure);
+}
+
+Bool MeasureCheck(const MeasureStruct *measure)
+{
+  Bool sound = measure->count <= MeasureAllocatorsMAX && measure->rounds <= MeasureRunsMAX &&
+               measure->repeat <= MeasureRunsMAX && (measure->count == 0 || measure->reference < measure->count);
+  Index i;
+
+  for (i = 0; sound && i < measure->count; ++i)
+    sound = AllocatorCheck(&measure->measured[i].allocator);
+  return sound;
+}

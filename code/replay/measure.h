@@ -1,0 +1,63 @@
+/* measure.h -- runs all allocators in turn, as often as it takes to tell them apart
+ *
+ * A machine that others use is now slower, now faster.  So the allocators take turns, and who begins changes from round
+ * to round: what is compared is each allocator's processor time with that of the reference in the same round, and of
+ * these differences the median counts.
+ *
+ * Always true (MeasureCheck): no allocator has run more often than rounds were begun, nor more than MeasureRunsMAX
+ * times; one that has ended its last run has run in each round.
+ *
+ * Design: design/replayer.md .rounds      Tests: test/replay/measuretest.c, test/replay/replay.t
+ */
+#ifndef REPLAY_MEASURE_H
+#define REPLAY_MEASURE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "replay/allocators.h"
+#include "replay/child.h"
+
+enum { MeasureAllocatorsMAX = 64, MeasureRunsMAX = 1000, MeasureRunsMIN = 3, MeasureRunsENOUGH = 25 };
+
+/* An allocator, and what came of its runs. */
+typedef struct MeasuredStruct {
+  AllocatorStruct allocator;
+  Bool ran;                     /* in all rounds: the rest is good; else `error` says why not */
+  uint64_t ns[MeasureRunsMAX], cpu[MeasureRunsMAX], peak[MeasureRunsMAX]; /* of each round */
+  PlayResultStruct median;      /* the median of each number; faults and failures of the worst run */
+  char error[PlayMessageSIZE];
+} MeasuredStruct, *Measured;
+
+typedef struct MeasureStruct {
+  Count repeat;                 /* rounds asked for; 0: as many as it takes */
+  double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN */
+  Count rounds;                 /* done */
+  Count count;                  /* allocators */
+  MeasuredStruct measured[MeasureAllocatorsMAX];
+  Index reference;              /* the one with which all are compared: libc, if it is there, else the first */
+} MeasureStruct, *Measure;
+
+/* An interval, and what is most likely in it. */
+typedef struct MeasureRangeStruct {
+  double low, middle, high;
+} MeasureRangeStruct;
+
+/* MeasureRun -- run all; `say` is told which one is about to run
+ *
+ * run, file   as ReplayChildShare returned them
+ * params      of each run; the script's among them */
+extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
+                       void (*say)(void *data, const char *name), void *data);
+
+/* MeasureMedian -- of n numbers, which it sorts; n > 0
+ * MeasureRange -- their median, and between which of them that of all is in nine cases of ten, if there are five or
+ *   more; sorts them */
+extern uint64_t MeasureMedian(uint64_t *numbers, Count n);
+extern MeasureRangeStruct MeasureRange(double *numbers, Count n);
+
+/* MeasureDifference -- processor time of this allocator less that of that one, ns: both have run */
+extern MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, Index that);
+
+extern Bool MeasureCheck(const MeasureStruct *measure);
+
+#endif /* REPLAY_MEASURE_H */

@@ -1,0 +1,158 @@
+/* predict.c -- what the whole program would take with another allocator: its processor time, its resident peak
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "replay/predict.h"
+
+#include <string.h>
+
+#include "base/aver.h"
+
+/* The model's errors, by which ranges are wider than the measurement: design/replayer.md .predict.range */
+#define predictSLOPE   0.35 /* of a difference between two allocators in processor time */
+#define predictFLOOR   0.02 /* of the program's processor time */
+#define predictPEAK    0.03 /* of the program's resident peak */
+#define predictSAMPLED 0.01 /* of the same: it was sampled */
+#define predictSPREAD  0.25 /* of a difference between two allocators in resident bytes */
+#define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
+#define predictUNSURE  30e-9 /* ... give or take */
+
+enum { predictSAMPLE = TypeCacheCLIENT };
+
+static const TypeCacheKnownStruct predictKnown[] = {
+  {"ProcessSample", predictSAMPLE, {"PAWU pid", "PAWU resident", "PAWU user", "PAWU system"}},
+};
+
+static double predictMost(double a, double b)
+{
+  return a > b ? a : b;
+}
+
+static double predictSize(double a)
+{
+  return a < 0 ? -a : a;
+}
+
+/* ---- What the program took ---- */
+
+void PredictInit(Predict predict)
+{
+  *predict = (PredictStruct){.process = NULL};
+  TypeCacheInit(&predict->types, sizeof(TypeCacheTellStruct));
+}
+
+void PredictFinish(Predict predict)
+{
+  TypeCacheFinish(&predict->types);
+}
+
+void PredictBegin(Predict predict, LogProcess process)
+{
+  predict->process = process;
+  predict->known = FALSE;
+  predict->cpu = predict->peak = 0;
+}
+
+Bool PredictWants(EventType type)
+{
+  TypeCacheTellStruct tell;
+
+  TypeCacheMatch(&tell, type, predictKnown, ARRAY_LENGTH(predictKnown));
+  return tell.tells == predictSAMPLE;
+}
+
+void PredictEvent(Predict predict, LogEvent event)
+{
+  TypeCacheTell tell = TypeCacheTells(&predict->types, event, predictKnown, ARRAY_LENGTH(predictKnown));
+  LogProcess process = predict->process;
+  uint64_t cpu, peak;
+
+  if (tell == NULL || tell->tells != predictSAMPLE || process == NULL ||
+      LogEventWord(event, (Index)tell->param[0]) != process->header.pid ||
+      strcmp(event->process->header.boot, process->header.boot) != 0)
+    return;
+  peak = LogEventWord(event, (Index)tell->param[1]);
+  cpu = LogEventWord(event, (Index)tell->param[2]) + LogEventWord(event, (Index)tell->param[3]);
+  predict->known = TRUE;
+  predict->cpu = predictMost(predict->cpu, (double)cpu / 1e6);
+  predict->peak = predictMost(predict->peak, (double)peak);
+}
+
+/* ---- What it would take ---- */
+
+const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure)
+{
+  if (!predict->known)
+    return "the log has no samples of the program's own processor time and memory (kind System)";
+  if (measure->rounds < MeasureRunsMIN)
+    return "too few runs";
+  if (!measure->measured[measure->reference].ran || measure->measured[measure->reference].allocator.kind != ReplayLIBC)
+    return "libc, with which the others are compared, has not run";
+  return NULL;
+}
+
+/* predictNow -- the program's processor time without what recording took */
+static MeasureRangeStruct predictNow(const PredictStruct *predict)
+{
+  double recorded = (double)predict->operations;
+
+  return (MeasureRangeStruct){
+    .low = predictMost(predict->cpu - recorded * (predictRECORD + predictUNSURE), 0),
+    .middle = predictMost(predict->cpu - recorded * predictRECORD, 0),
+    .high = predictMost(predict->cpu - recorded * (predictRECORD - predictUNSURE), 0),
+  };
+}
+
+/* predictDifference -- seconds of processor time by which `this` takes more than `that`, with the model's error */
+static MeasureRangeStruct predictDifference(const PredictStruct *predict, const MeasureStruct *measure, Index this,
+                                            Index that)
+{
+  MeasureRangeStruct range = MeasureDifference(measure, this, that);
+  double error = this == that ? 0 : predictMost(predictSize(range.middle) / 1e9 * predictSLOPE, predictFLOOR * predictNow(predict).middle);
+
+  return (MeasureRangeStruct){
+    .low = range.low / 1e9 - error, .middle = range.middle / 1e9, .high = range.high / 1e9 + error};
+}
+
+MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
+{
+  MeasureRangeStruct now = predictNow(predict);
+  MeasureRangeStruct more = predictDifference(predict, measure, allocator, measure->reference);
+
+  return (MeasureRangeStruct){
+    .low = predictMost(now.low + more.low, 0),
+    .middle = predictMost(now.middle + more.middle, 0),
+    .high = predictMost(now.high + more.high, 0),
+  };
+}
+
+Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
+{
+  return predictDifference(predict, measure, this, that).high < 0;
+}
+
+/* predictMore -- resident bytes by which `this` takes more than `that`, with the model's error */
+static MeasureRangeStruct predictMore(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
+{
+  double more = (double)measure->measured[this].median.peak - (double)measure->measured[that].median.peak;
+  double error = this == that ? 0 : predictMost(predictSize(more) * predictSPREAD, predictPEAK * predict->peak);
+
+  return (MeasureRangeStruct){.low = more - error, .middle = more, .high = more + error};
+}
+
+MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
+{
+  MeasureRangeStruct more = predictMore(predict, measure, allocator, measure->reference);
+  double sampled = predict->peak * predictSAMPLED;
+
+  return (MeasureRangeStruct){
+    .low = predictMost(predict->peak + more.low - sampled, 0),
+    .middle = predictMost(predict->peak + more.middle, 0),
+    .high = predictMost(predict->peak + more.high + sampled, 0),
+  };
+}
+
+Bool PredictSmaller(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
+{
+  return predictMore(predict, measure, this, that).high < 0;
+}

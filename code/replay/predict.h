@@ -1,0 +1,52 @@
+/* predict.h -- what the whole program would take with another allocator: its processor time, its resident peak
+ *
+ * In:  what the program itself took, by the collector's samples (PredictEvent), and what the replays took (measure.h)
+ * Out: for each allocator a range of each; and which allocators differ, where the ranges say so
+ *
+ * A replay does only what the program did to its heap.  So its own numbers are not those of the program, but the
+ * difference between two of its allocators is nearly that between two runs of the program: to what the program took a
+ * prediction adds the difference between the allocator and the one with which the program was recorded.
+ *
+ * Design: design/replayer.md .predict      Tests: test/replay/measuretest.c, test/replay/replay.t
+ */
+#ifndef REPLAY_PREDICT_H
+#define REPLAY_PREDICT_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "log/log.h"
+#include "replay/measure.h"
+#include "request/typecache.h"
+
+/* What the program took when it was recorded. */
+typedef struct PredictStruct {
+  LogProcess process;      /* of which samples count; NULL: none */
+  TypeCacheStruct types;
+  Bool known;              /* there was a sample */
+  double cpu;              /* seconds of processor time, until the last sample */
+  double peak;             /* resident bytes, at most */
+  uint64_t operations;     /* that it recorded: each took time */
+} PredictStruct, *Predict;
+
+extern void PredictInit(Predict predict);
+extern void PredictFinish(Predict predict);
+
+/* PredictBegin -- from now on samples of this process count
+ * PredictWants -- does PredictEvent learn from an event of this type?
+ * PredictEvent -- one event, of a collector */
+extern void PredictBegin(Predict predict, LogProcess process);
+extern Bool PredictWants(EventType type);
+extern void PredictEvent(Predict predict, LogEvent event);
+
+/* PredictCpu, PredictPeak -- what the program would take with this allocator, which has run as often as
+ * MeasureRunsMIN: seconds of processor time, resident bytes
+ * PredictFaster -- of two allocators, does the first take less processor time?  FALSE also where that cannot be told. */
+extern MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
+extern MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
+extern Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);
+extern Bool PredictSmaller(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);
+
+/* PredictPossible -- can anything be said?  NULL: yes; else why not, in words. */
+extern const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure);
+
+#endif /* REPLAY_PREDICT_H */

@@ -1,0 +1,131 @@
+/* measuretest.c -- medians, ranges, and what they say of a whole program
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/measure.h"
+#include "replay/predict.h"
+#include "tap.h"
+
+static MeasureStruct measure;
+
+/* within -- how probable it is that so many of n numbers, `first` to `last` of them, are below the median of all */
+static double within(unsigned n, unsigned first, unsigned last)
+{
+  double term = 1, sum = 0;
+  unsigned i;
+
+  for (i = 0; i < n; ++i)
+    term /= 2;
+  for (i = 0; i <= n; ++i) {
+    if (i >= first && i <= last)
+      sum += term;
+    term = term * (n - i) / (i + 1);
+  }
+  return sum;
+}
+
+static void testRange(void)
+{
+  unsigned n, low = 0, high = 0;
+  double numbers[MeasureRunsENOUGH + 20];
+  Index i;
+
+  for (n = 1; n <= ARRAY_LENGTH(numbers); ++n) {
+    MeasureRangeStruct range;
+    for (i = 0; i < n; ++i)
+      numbers[i] = (double)((i * 7 + 3) % n); /* 0 to n - 1, in some order, if 7 does not divide n */
+    if (n % 7 == 0)
+      continue;
+    range = MeasureRange(numbers, n);
+    if (range.low != (double)(n - 1) - range.high || range.middle * 2 != (double)(n - 1))
+      break;
+    /* The median is between these two if at least low + 1 numbers, and at most high, are below it. */
+    if (n >= 5 && within(n, (unsigned)range.low + 1, (unsigned)range.high) < 0.88)
+      ++low;
+    if (n >= 5 && range.low > 0 && within(n, (unsigned)range.low + 1, (unsigned)range.high) > 0.995)
+      ++high;
+  }
+  TapIs(n, ARRAY_LENGTH(numbers) + 1, "the median is in the middle");
+  TapIs(low, 0, "the range has it nine times in ten");
+  TapIs(high, 0, "and is no wider than that takes");
+}
+
+/* set -- an allocator ran in each round, with these means of processor time and memory; a round's own slowness is in
+ * all of them */
+static void set(Index i, ReplayKind kind, double cpu, double peak, Count rounds)
+{
+  Measured measured = &measure.measured[i];
+  Index round;
+
+  measured->allocator = (AllocatorStruct){.name = "some", .kind = kind};
+  measured->ran = TRUE;
+  for (round = 0; round < rounds; ++round)
+    measured->cpu[round] = (uint64_t)((cpu + 0.5 * (double)(round % 5)) * 1e9);
+  measured->median.peak = (uint64_t)peak;
+  measure.rounds = rounds;
+  measure.count = i + 1 > measure.count ? i + 1 : measure.count;
+}
+
+static Bool near(double a, double b)
+{
+  return a - b < 1e-6 && b - a < 1e-6;
+}
+
+static void testPredict(void)
+{
+  PredictStruct predict = {.known = TRUE, .cpu = 10.45, .peak = 100e6, .operations = 10000000};
+  MeasureRangeStruct range;
+
+  measure.reference = 0;
+  set(0, ReplayLIBC, 2.0, 60e6, 9);
+  set(1, ReplayPAWPRINT, 1.0, 40e6, 9);
+  set(2, ReplayPAWPRINT, 1.95, 60.5e6, 9);
+  TapOk(MeasureCheck(&measure) && PredictPossible(&predict, &measure) == NULL, "something can be said");
+  range = PredictCpu(&predict, &measure, 0);
+  TapOk(near(range.middle, 10), "with libc it takes what it took, without what recording takes");
+  TapOk(range.low < range.middle && range.middle < range.high, "which is not known exactly");
+  range = PredictCpu(&predict, &measure, 1);
+  TapOk(near(range.middle, 9), "with another, less by the difference, though rounds were slower and faster");
+  TapOk(range.low < 9 && range.high > 9 && range.high < 10, "in a range");
+  TapOk(PredictFaster(&predict, &measure, 1, 0) && !PredictFaster(&predict, &measure, 0, 1), "it is faster");
+  TapOk(!PredictFaster(&predict, &measure, 2, 0) && !PredictFaster(&predict, &measure, 0, 2),
+        "of what differs by less than the model knows, neither is");
+  range = PredictPeak(&predict, &measure, 1);
+  TapOk(near(range.middle, 80e6), "and it takes less memory");
+  TapOk(PredictSmaller(&predict, &measure, 1, 0) && !PredictSmaller(&predict, &measure, 2, 0) &&
+          !PredictSmaller(&predict, &measure, 0, 2),
+        "if the difference is large enough");
+  predict.operations = 1000000000;
+  TapOk(PredictCpu(&predict, &measure, 1).low >= 0, "nothing is negative");
+  predict.known = FALSE;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "nothing is said without samples");
+  predict.known = TRUE;
+  measure.rounds = 2;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "nor after two rounds");
+  measure.rounds = 9;
+  measure.measured[0].ran = FALSE;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "nor without libc");
+  measure.measured[0].ran = TRUE;
+  PLANT(measure.reference, 3, MeasureCheck(&measure), "a reference that is not there");
+  PLANT(measure.rounds, MeasureRunsMAX + 1, MeasureCheck(&measure), "too many rounds");
+  PLANT(measure.count, MeasureAllocatorsMAX + 1, MeasureCheck(&measure), "too many allocators");
+}
+
+static void testMedian(void)
+{
+  uint64_t odd[] = {5, 1, 9}, even[] = {4, 8, 2, 6};
+
+  TapIs(MeasureMedian(odd, 3), 5, "the one in the middle");
+  TapIs(MeasureMedian(even, 4), 5, "or between two");
+}
+
+int main(void)
+{
+  testMedian();
+  testRange();
+  testPredict();
+  return TapDone();
+}
