@@ -4,10 +4,53 @@
  */
 #include "unwind/loadedmodule.h"
 
+#include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/elf.h"
 #include "plinth/rawsyscall.h"
+
+/* ---- The executable ---- */
+
+/* Where it is, as its headers said when it was asked for first; 0: not asked for.  Threads that ask find the same. */
+static Word programStart, programLimit;
+
+/* programFind -- from its first segment to its last, by the program headers that the kernel has mapped it by */
+static void programFind(void)
+{
+  const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);
+  Count count = getauxval(AT_PHENT) == sizeof *header ? getauxval(AT_PHNUM) : 0, i;
+  Word start = WordAlignDown((Word)header, RawPAGE), first = 0, limit = 0;
+
+  for (i = 0; header != NULL && i < count; ++i) {
+    if (header[i].p_type != PT_LOAD)
+      continue;
+    if (limit == 0)
+      first = WordAlignDown(header[i].p_vaddr, RawPAGE);
+    if (header[i].p_vaddr + header[i].p_memsz > limit)
+      limit = header[i].p_vaddr + header[i].p_memsz;
+  }
+  __atomic_store_n(&programStart, start, __ATOMIC_RELAXED);
+  __atomic_store_n(&programLimit, limit > first ? start + (limit - first) : start, __ATOMIC_RELEASE);
+}
+
+void LoadedModuleProgram(LoadedModule module)
+{
+  Word start, limit = __atomic_load_n(&programLimit, __ATOMIC_ACQUIRE);
+
+  if (limit == 0) {
+    programFind();
+    limit = __atomic_load_n(&programLimit, __ATOMIC_ACQUIRE);
+  }
+  start = __atomic_load_n(&programStart, __ATOMIC_RELAXED);
+  if (limit - start < sizeof(ElfW(Ehdr)) || (Word)module->start - start >= limit - start || !ElfMagic((void *)start))
+    return;
+  module->start = (const uint8_t *)start;
+  module->limit = (const uint8_t *)limit;
+}
+
+/* ---- Any module ---- */
 
 /* loadedRead -- an ElfReadMethod: there may be holes behind a module's first page, so nothing is read there */
 static Bool loadedRead(void *data, uint64_t offset, void *bytes, Size size)

@@ -17,6 +17,12 @@ typedef struct LoadedModuleStruct {
   const char *path;             /* of its file; empty: the executable */
 } LoadedModuleStruct, *LoadedModule;
 
+/* LoadedModuleProgram -- a segment of the executable becomes all of it, if its headers are where the kernel says
+ *
+ * The kernel maps an executable's segments one by one.  Where there is room between two of them, the dynamic linker
+ * gives for an address only the segment that has it, in which the file's first bytes are not. */
+extern void LoadedModuleProgram(LoadedModule module);
+
 /* LoadedModuleFirst -- what the linker took for the address of a module's first byte; 0 also if its headers are
  * damaged */
 extern Word LoadedModuleFirst(const LoadedModuleStruct *module);

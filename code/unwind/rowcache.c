@@ -32,6 +32,8 @@ static Bool moduleRow(UnwindRow row, Word at, uint32_t generation)
   module.start = found.dlfo_map_start;
   module.limit = found.dlfo_map_end;
   module.path = found.dlfo_link_map->l_name;
+  if (module.path[0] == '\0')
+    LoadedModuleProgram(&module);
   hdr = found.dlfo_eh_frame;
   if (hdr == NULL)
     return EhIndexRow(row, at, &module, generation);

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# noheader.t -- stacks go through a module that has no .eh_frame_hdr
+# noheader.t -- stacks go through a module that has no .eh_frame_hdr, and an executable with holes between its segments
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
@@ -37,6 +37,17 @@ for my $depth (0 .. 3) { # each of them twice
     $wanted{join ';', 'main', ('deeper') x ($_ + 1), 'inner'} += 2 * 1001 for 0 .. $depth;
 }
 is_deeply $got, \%wanted, 'all stacks are as the program calls' or diag explain $got;
+
+# Where segments lie apart the dynamic linker knows only the one that has an address, and the file's header is in another.
+for my $more ('', '-Wl,--no-eh-frame-hdr', '-no-pie') {
+    my $holes = "$Dir/holes";
+    my $cc = $ENV{CC} // 'cc';
+    my @flags = split ' ', "-O2 -g -fno-builtin -Wl,-z,max-page-size=0x200000 -Wl,-z,separate-code $more";
+    SKIP: {
+        skip "cannot link with @flags", 2 if system("$cc @flags -o $holes test/prog/noheader.c 2>$Dir/errors") != 0;
+        is_deeply folded("$holes 8"), \%wanted, join ' ', 'with holes between segments', $more;
+    }
+}
 
 # A file without section headers does not say where its descriptions are: the stack ends at its first frame.
 {
