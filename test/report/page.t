@@ -180,6 +180,18 @@ quiet('large', $address);
 
 sub view { return $browser->script('return pawprint.view()') }
 
+# outside_cells() -- how many texts of tables reach beyond their cell, into another
+sub outside_cells {
+    return $browser->script(<<'END');
+return [...document.querySelectorAll("td:not(.text)")].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const [inside, box] = [range.getBoundingClientRect(), cell.getBoundingClientRect()];
+  return inside.width > 0 && (inside.right > box.right + 1 || inside.left < box.left - 1);
+}).length;
+END
+}
+
 # In a rectangle of the graph: a place at parts of its width and height.
 sub place {
     my ($x, $y) = @_;
@@ -381,6 +393,7 @@ for my $width (1280, 400) {
         $browser->open_page($address);
         ok wait_for('window.pawprint && pawprint.frames().frames > 0'), "$theme, $width pixels";
         cmp_ok $browser->script('return document.documentElement.scrollWidth'), '<=', $width, 'no scrolling sideways';
+        is outside_cells(), 0, 'no number reaches into another column';
         shot("large-$theme-$width", $width);
         $browser->script('pawprint.show(89.2e6, 89.5e6); pawprint.tab("events")');
         wait_for('document.querySelector(".event")');

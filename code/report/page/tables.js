@@ -96,7 +96,7 @@ class Table {
     this.columns.forEach((column, i) => {
       const value = column.of(row);
       const text = column.show ? column.show(value, row) : String(value);
-      const cell = element(i ? "td" : "th", column.text ? "text" : "", text);
+      const cell = element(i ? "td" : "th", column.text ? "text" : column.bar ? "barred" : "", text);
       if (!i) cell.scope = "row";
       if (!column.text) cell.dataset.value = String(value);
       if (column.exact && Number.isFinite(value)) cell.title = column.exact(value);
@@ -164,6 +164,7 @@ class Performance {
       mark.style.backgroundColor = `var(--${view.colourOf(row.group)})`;
       return mark;
     };
+    const source = column.text("Source", (row) => (row.file ? `${row.file}:${row.line}` : ""));
     this.sites = new Table(byId("sites"), [
       column.text("Function", (row) => row.function, {mark: swatch, title_of: (row) => row.function}),
       column.bytes("At peak", (row) => row.peak_bytes, {hint: "bytes that it held at the peak of the span"}),
@@ -175,7 +176,7 @@ class Performance {
       column.count("Resizes", (row) => row.resizes),
       column.count("Temporary", (row) => row.temporary_objects, {hint: TEMPORARY}),
       column.text("Module", (row) => baseName(row.module), {title_of: (row) => row.module}),
-      column.text("Source", (row) => (row.file ? `${row.file}:${row.line}` : "")),
+      ...(model.functions.some((one) => one.file) ? [source] : []),
     ], {sort: 1, label: "Callers, by function"});
     byId("sites-block").hidden = !model.sites.length || model.data.callers === "none";
     byId("no-callers").hidden = !byId("sites-block").hidden;
@@ -248,11 +249,17 @@ class Performance {
     this.showSites();
     const some = (row) => row.allocated_objects || row.allocated_bytes || row.peak_bytes || row.left_bytes;
     this.sizes.show(this.numbers.sizes.filter(some));
-    this.lifetimes.show(this.numbers.lifetimes.filter((row) => row.objects || row.from >= 0));
+    this.lifetimes.show(this.lived());
     this.pools.show(this.numbers.pools.filter(some));
     this.threads.show(this.numbers.threads.filter((row) => THREAD_FIELDS.some((field) => row[field] > 0)));
     this.collections.show(this.numbers.collections);
     this.types.show(this.numbers.types.filter((row) => row.events > 0));
+  }
+
+  // Up to the longest that an object lived in the span; a class in between that is empty belongs to the picture.
+  lived() {
+    const rows = this.numbers.lifetimes.filter((row) => row.objects || row.from >= 0);
+    return rows.slice(0, rows.findLastIndex((row) => row.objects > 0) + 1);
   }
 
   showSites() {
