@@ -108,10 +108,10 @@ static void textSum(FILE *out, const char *name, const SiteLineStruct *sum)
   SayBytes(out, sum->left.bytes);
 }
 
-/* textLine -- what is left of how many: allocated, resized, or there before */
+/* textLine -- what is left of how many: those of the caller's that were freed, and those that are left */
 static void textLine(FILE *out, const SiteLineStruct *line)
 {
-  uint64_t had = SiteLineCalls(line) + line->told.objects;
+  uint64_t had = SiteLineHad(line);
 
   SayColumn(out, 11, line->left.bytes);
   fprintf(out, " %10llu %10llu %5.1f%%  ", (unsigned long long)line->left.objects, (unsigned long long)had,
@@ -195,9 +195,9 @@ static Bool leaksJson(FILE *out, void *view)
     SiteGroupsJson(out, &leaks->lines.groups, line->group);
     fputs(", ", out);
     jsonSum(out, "", line);
-    fprintf(out, ", \"allocated_objects\": %llu, \"earlier_objects\": %llu, \"resizes\": %llu}",
-            (unsigned long long)line->allocated.objects, (unsigned long long)line->told.objects,
-            (unsigned long long)line->resizes);
+    fprintf(out, ", \"had_objects\": %llu, \"allocated_objects\": %llu, \"earlier_objects\": %llu, \"resizes\": %llu}",
+            (unsigned long long)SiteLineHad(line), (unsigned long long)line->allocated.objects,
+            (unsigned long long)line->told.objects, (unsigned long long)line->resizes);
   }
   fputs("],\n \"suppressions\": [", out);
   for (i = 0; leaks->suppressions != NULL && i < leaks->suppressions->count; ++i) {

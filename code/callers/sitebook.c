@@ -93,6 +93,7 @@ void SiteBookResize(SiteBook book, uint32_t from, uint32_t to, uint64_t old, uin
   ++after->live.objects;
   after->allocated.bytes += size > old ? size - old : 0;
   ++book->more[to].resizes;
+  ++book->more[from].away;
   book->live.bytes += size - old;
   siteBookPeak(book, time);
 }

@@ -37,6 +37,7 @@ typedef struct SiteMoreStruct {
   SiteSumStruct left;         /* when its process ended */
   SiteSumStruct told;         /* of what lived: there before the recording, or its parent's */
   uint64_t resizes;           /* whose objects are its from then on */
+  uint64_t away;              /* resizes of its objects, which are another's, or again its own, from then on */
 } SiteMoreStruct, *SiteMore;
 
 typedef struct SiteBookStruct {

@@ -19,6 +19,7 @@ void SiteLineAdd(SiteLine line, const SiteLineStruct *other)
   linesAdd(&line->allocated, &other->allocated);
   linesAdd(&line->told, &other->told);
   line->resizes += other->resizes;
+  line->away += other->away;
   line->temporary += other->temporary;
 }
 
@@ -26,7 +27,8 @@ SiteLineStruct SiteLineOf(SiteBook book, uint32_t number)
 {
   return (SiteLineStruct){.peak = SiteBookAtPeak(book, number), .left = SiteBookLeft(book, number),
                           .allocated = book->row[number].allocated, .told = book->more[number].told,
-                          .resizes = book->more[number].resizes, .temporary = book->row[number].temporary};
+                          .resizes = book->more[number].resizes, .away = book->more[number].away,
+                          .temporary = book->row[number].temporary};
 }
 
 Res SiteLinesMake(SiteLines lines, SiteBook book, SiteNumbers numbers, CodeNames names, const Bool *without)

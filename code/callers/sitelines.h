@@ -15,7 +15,7 @@
 typedef struct SiteLineStruct {
   Index group;
   SiteSumStruct peak, left, allocated, told; /* as the book has them */
-  uint64_t resizes, temporary;
+  uint64_t resizes, away, temporary;
 } SiteLineStruct, *SiteLine;
 
 typedef struct SiteLinesStruct {
@@ -44,12 +44,21 @@ extern void SiteLinesSort(SiteLines lines, SiteOrder order);
 
 /* SiteLineAdd -- add what another one has
  * SiteLineCalls -- how often it allocated or resized
+ * SiteLineHad -- how many objects were its when they were freed, or are left: each object counts for one line
  * SiteLineKey -- what it is sorted by */
 extern void SiteLineAdd(SiteLine line, const SiteLineStruct *other);
 
 static inline uint64_t SiteLineCalls(const SiteLineStruct *line)
 {
   return line->allocated.objects + line->resizes;
+}
+
+static inline uint64_t SiteLineHad(const SiteLineStruct *line)
+{
+  uint64_t came = SiteLineCalls(line) + line->told.objects;
+
+  AVER(came >= line->away + line->left.objects);
+  return came - line->away;
 }
 
 extern uint64_t SiteLineKey(const SiteLineStruct *line, SiteOrder order);

@@ -18,7 +18,7 @@ static struct {
     uint64_t size;
   } object[OBJECTS];
   SiteSumStruct left[SITES], live[SITES], peak[SITES], most;
-  uint64_t allocated[SITES], allocs[SITES], temporary[SITES], mostTime;
+  uint64_t allocated[SITES], allocs[SITES], freed[SITES], temporary[SITES], mostTime;
 } oracle;
 
 static uint64_t seedNow;
@@ -82,6 +82,7 @@ static void go(SiteBook book, Index i)
   Bool temporary = below(5) == 0 && oracle.temporary[oracle.object[i].site] < oracle.allocs[oracle.object[i].site];
 
   oracle.temporary[oracle.object[i].site] += temporary;
+  ++oracle.freed[oracle.object[i].site];
   SiteBookFree(book, oracle.object[i].site, oracle.object[i].size, temporary);
   oracle.object[i].site = 0;
 }
@@ -119,11 +120,13 @@ static Count wrongSums(SiteBook book)
   for (site = 1; site < SITES; ++site) {
     SiteSumStruct peak = SiteBookAtPeak(book, site), left = SiteBookLeft(book, site);
     SiteRow row = &book->row[site];
+    SiteMore more = &book->more[site];
     wrong += peak.bytes != oracle.peak[site].bytes || peak.objects != oracle.peak[site].objects;
     wrong += left.bytes != oracle.left[site].bytes + oracle.live[site].bytes ||
              left.objects != oracle.left[site].objects + oracle.live[site].objects;
     wrong += row->live.bytes != oracle.live[site].bytes || row->allocated.bytes != oracle.allocated[site] ||
              row->allocated.objects != oracle.allocs[site] || row->temporary != oracle.temporary[site];
+    wrong += row->allocated.objects + more->told.objects + more->resizes - more->away != left.objects + oracle.freed[site];
   }
   return wrong + (book->peak.bytes != oracle.most.bytes || book->peak.objects != oracle.most.objects ||
                   book->peakTime != oracle.mostTime);
