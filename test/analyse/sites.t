@@ -231,6 +231,23 @@ subtest 'stacks' => sub {
     is((view('sites', '--tree', 'sideways', $log))[0], 2, 'another tree');
 };
 
+# Functions by which programs and libraries allocate for others; what was asked for is their caller's.
+subtest 'wrappers' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my @names = qw(xmalloc g_malloc0 zmalloc zmalloc_usable zcalloc_num jv_mem_alloc CRYPTO_strndup av_strdup
+                   ggc_internal_alloc palloc gc_alloc _talloc_zero);
+    my $c = spew("$Dir/wrappers.c", join "\n", '#include <stdlib.h>', '#define FAR __attribute__((noinline))', 'void *volatile kept;',
+        (map { "FAR void $_(size_t size) { kept = malloc(size); }\nFAR void of_$_(void) { $_(1000); __asm__ volatile (\"\"); }" } @names),
+        'FAR void zebra(size_t size) { kept = malloc(size); }',
+        'int main(void) {', (map { "of_$_();" } @names), 'zebra(1000); return 0; }');
+    system(($ENV{CC} // 'cc') . " -g -O1 -o $Dir/wrappers $c 2>$Dir/errors") == 0 or plan skip_all => 'cannot be compiled';
+    my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', "$Dir/wrappers.paw", "$Dir/wrappers");
+    is($status, 0, 'recorded') or diag $err;
+    my %of = map { ($_->{function} // '' => $_->{allocated_bytes}) } @{json('sites', "$Dir/wrappers.paw")->{sites}};
+    is_deeply({map { ($_ => $of{$_}) } map { ($_, "of_$_") } @names}, {map { ($_ => undef, "of_$_" => 1000) } @names}, 'are left out');
+    is($of{zebra}, 1000, 'and a function of another name is not');
+};
+
 subtest 'real programs' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
     my $log = "$Dir/perl.paw";
