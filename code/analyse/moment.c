@@ -121,7 +121,7 @@ Res MomentFind(uint64_t *timeReturn, Log log, const char *string, char *error, S
     LogSummarize(&summary, log);
     res = LogWhen(timeReturn, &summary, string);
     if (res != ResOK)
-      (void)snprintf(error, size, "'%s' is neither seconds nor HH:MM:SS, nor mark:NAME", string);
+      (void)snprintf(error, size, "'%s' is neither seconds nor HH:MM:SS, nor end-SECONDS, nor mark:NAME", string);
     return res;
   }
   res = momentMark(timeReturn, log, string + strlen(mark));

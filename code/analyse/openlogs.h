@@ -59,7 +59,8 @@ enum {
                "only events for which it holds: size >= 4K && tid != 17", SourceGroupCHOOSE), \
   OptionString(0, "process", &(source)->process, "NAME|PID", "only what is of this process", \
                SourceGroupCHOOSE), \
-  OptionString(0, "from", &(source)->from, "T", "only from there on: seconds, HH:MM:SS.frac, or mark:NAME", \
+  OptionString(0, "from", &(source)->from, "T", \
+               "only from there on: seconds, HH:MM:SS.frac, end-SECONDS, or mark:NAME", \
                SourceGroupCHOOSE), \
   OptionString(0, "to", &(source)->to, "T", "only what is earlier than this", SourceGroupCHOOSE), \
   OptionNumber('n', "count", &(source)->count, "N", \

@@ -380,7 +380,7 @@ static Res checkMoment(Filter filter, FilterToken token, FilterNumber numberRetu
     return ResOK;
   }
   if (token->mark == FilterMarkSTRING)
-    return FilterFail(filter, token->at, "this is no time: HH:MM:SS, or seconds since the start");
+    return FilterFail(filter, token->at, "this is no time: HH:MM:SS, seconds since the start, or end-SECONDS");
   ns = token->number.real * 1e9;
   numberReturn->real = (double)filter->summary.first + ns;
   numberReturn->whole = ns > -9e18 && ns < 9e18 && numberReturn->real >= 0 && numberReturn->real < 1.8e19;

@@ -56,13 +56,30 @@ static uint64_t whenClock(LogSummary summary, const uint64_t *part, uint64_t ns)
   return when[0] < summary->first && when[1] <= summary->last ? when[1] : when[0];
 }
 
+/* whenBack -- so many seconds before the traceset's end; the start, if that is earlier */
+static Res whenBack(uint64_t *timeReturn, LogSummary summary, const char *string)
+{
+  uint64_t seconds, ns, length = summary->last - summary->first;
+  Size digits;
+
+  if (!whenDigits(&seconds, &digits, &string) || !whenFraction(&ns, string))
+    return ResPARAM;
+  *timeReturn = seconds > length / whenNANOS || seconds * whenNANOS + ns > length
+                  ? summary->first
+                  : summary->last - (seconds * whenNANOS + ns);
+  return ResOK;
+}
+
 Res LogWhen(uint64_t *timeReturn, LogSummary summary, const char *string)
 {
+  static const char back[] = "end-";
   uint64_t part[3], ns;
   unsigned parts = 0;
   const char *next = string;
   Size digits;
 
+  if (strncmp(string, back, sizeof back - 1) == 0)
+    return whenBack(timeReturn, summary, string + sizeof back - 1);
   while (parts < 3 && whenDigits(&part[parts], &digits, &next)) {
     ++parts;
     if (*next != ':')

@@ -9,10 +9,10 @@
 
 #include "log/log.h"
 
-/* LogWhen -- `string` as ns since 1970: seconds since the traceset's start, or HH:MM:SS with or without a
- * fraction, which is local wall
- * time on the day of the start (or on the next day, if it is before the start and the traceset reaches over midnight).
- * ResPARAM: neither. */
+/* LogWhen -- `string` as ns since 1970: seconds since the traceset's start; "end-" and seconds before its end, which is
+ * where the last block ends that is known when it is opened; or HH:MM:SS with or without a fraction, which is local
+ * wall time on the day of the start (or on the next day, if it is before the start and the traceset reaches over
+ * midnight).  ResPARAM: none of these. */
 extern Res LogWhen(uint64_t *timeReturn, LogSummary summary, const char *string);
 
 #endif /* FILTER_TIMEPARSE_H */

@@ -313,6 +313,15 @@ static void testWhen(void)
   TapOk(LogWhen(&t, &summary, "12:00:01.25") == ResOK && t == noon + 1250000000, "wall time");
   TapOk(LogWhen(&t, &summary, "00:30:00") == ResOK && t == noon * 2 + (uint64_t)1800 * 1000000000, "of the next day");
   TapOk(LogWhen(&t, &summary, "11:00:00") == ResOK && t < noon, "before the start");
+  TapOk(LogWhen(&t, &summary, "end-1.5") == ResOK && t == summary.last - 1500000000, "seconds before the end");
+  TapOk(LogWhen(&t, &summary, "end-0") == ResOK && t == summary.last, "the last event itself");
+  TapOk(LogWhen(&t, &summary, "end-46801") == ResOK && t == summary.first &&
+          LogWhen(&t, &summary, "end-46800.000000001") == ResOK && t == summary.first &&
+          LogWhen(&t, &summary, "end-46799.999999999") == ResOK && t == summary.first + 1 &&
+          LogWhen(&t, &summary, "end-999999999999") == ResOK && t == summary.first, "no earlier than the start");
+  TapOk(LogWhen(&t, &summary, "end") == ResPARAM && LogWhen(&t, &summary, "end-") == ResPARAM &&
+          LogWhen(&t, &summary, "end--1") == ResPARAM && LogWhen(&t, &summary, "end-1:2") == ResPARAM &&
+          LogWhen(&t, &summary, "end-9999999999999") == ResPARAM, "other words with end are refused");
   TapOk(LogWhen(&t, &summary, "1:2") == ResPARAM && LogWhen(&t, &summary, "") == ResPARAM &&
           LogWhen(&t, &summary, "1s") == ResPARAM && LogWhen(&t, &summary, "25:00:00") == ResPARAM &&
           LogWhen(&t, &summary, "99999999999999999999") == ResPARAM, "anything else is refused");

@@ -34,10 +34,17 @@ my (undef, $live) = run("$B/bin/eventview", 'live', '--json', '--at', 'mark:the 
 my %large = map { $_->{size} => 1 } map { @{$_->{largest}} } @{decode_json($live)->{processes}};
 ok !$large{100000} && $large{200000} && $large{300000}, 'live --at a mark';
 
+my $last = (run("$B/bin/eventcnv", $log))[1] =~ /.*^(\d+\.\d+) [^\n]*\n\z/ms ? $1 : die;
+my @late = (run("$B/bin/eventcnv", '--from', 'end-0', $log))[1] =~ /^(\d+\.\d+) /mg;
+ok !(grep { $_ < $last } @late), 'nothing that is earlier than the end';
+is sizes('--from', 'end-1000'), '100000 200000 300000', 'long before the end is from the beginning on';
+is sizes('--to', 'end-1000'), '', 'and nothing is earlier';
+is sizes('-e', 'time >= "end-1000"'), '100000 200000 300000', 'in a filter, too';
+
 my @bad = run("$B/bin/eventview", '--from', 'mark:nobody', $log);
 is $bad[0], 2, 'no such mark: status';
 like $bad[2], qr/--from: the log has no event of the program's own that is called 'nobody'/, 'what is said';
 @bad = run("$B/bin/eventcnv", '--from', 'summit', $log);
-like $bad[2], qr/'summit' is neither seconds nor HH:MM:SS, nor mark:NAME/, 'what is no time';
+like $bad[2], qr/'summit' is neither seconds nor HH:MM:SS, nor end-SECONDS, nor mark:NAME/, 'what is no time';
 
 done_testing;
