@@ -165,6 +165,7 @@ static Bool leaksText(FILE *out, void *view)
   fputs("\n               when each process ended, or the log did; what could be reached then is among it\n", out);
   textLines(out, leaks);
   textSuppressed(out, leaks);
+  ViewNotesStacksText(out, leaks->shared);
   ViewNotesText(out, leaks->shared, TRUE);
   return TRUE;
 }
@@ -187,6 +188,7 @@ static Bool leaksJson(FILE *out, void *view)
   fputs(", ", out);
   jsonSum(out, "suppressed_", &leaks->suppressed);
   fputs(",\n ", out);
+  ViewNotesStacksJson(out, leaks->shared);
   ViewNotesJson(out, leaks->shared);
   fputs(",\n \"leaks\": [", out);
   for (i = 0; i < leaks->count; ++i) {

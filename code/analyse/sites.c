@@ -145,6 +145,7 @@ static Bool sitesText(FILE *out, void *view)
     SiteTreeText(out, &sites->tree, textLine, sites);
   if (sites->lines.count > 0)
     putc('\n', out);
+  ViewNotesStacksText(out, sites->shared);
   ViewNotesText(out, sites->shared, TRUE);
   return TRUE;
 }
@@ -175,6 +176,7 @@ static Bool sitesJson(FILE *out, void *view)
   putc('{', out);
   jsonLine(out, &sites->lines.all);
   fprintf(out, ", \"peak_at\": %.9f,\n ", DocumentSince(sitesFirst(sites), sites->shared->book.peakTime));
+  ViewNotesStacksJson(out, sites->shared);
   ViewNotesJson(out, sites->shared);
   fputs(",\n \"sites\": [", out);
   for (i = 0; i < sites->lines.count; ++i) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "callers/sitelines.h"
 #include "export/jsondocument.h"
 #include "heap/heapfork.h"
 #include "heap/heaplook.h"
@@ -81,6 +82,46 @@ void ViewNotesText(FILE *out, ViewHeap shared, Bool callers)
   if (callers && HeapObjectTypes(shared->heap) > 0)
     notesCallers(out, shared);
   ViewNotesHeapText(out, shared->log, shared->heap);
+}
+
+/* notesStacks -- allocations and resizes by what their stacks lack: inner callers, outer ones, or what is not known */
+static void notesStacks(uint64_t counts[CodeNOWHERE], ViewHeap shared)
+{
+  uint32_t number;
+
+  memset(counts, 0, CodeNOWHERE * sizeof *counts);
+  for (number = 1; number < shared->book.count; ++number) {
+    uint64_t what = CodeNamesLacks(shared->names, SiteNumbersAt(&shared->numbers, number));
+    SiteLineStruct line = SiteLineOf(&shared->book, number);
+    if (what < CodeNOWHERE)
+      counts[what] += SiteLineCalls(&line);
+  }
+}
+
+void ViewNotesStacksText(FILE *out, ViewHeap shared)
+{
+  uint64_t counts[CodeNOWHERE];
+
+  notesStacks(counts, shared);
+  notesLine(out, "broken stacks", counts[CodeBROKEN],
+            "allocation or resize: where its stack ends the code has no usable unwind information",
+            "allocations and resizes: where their stacks end the code has no usable unwind information");
+  notesLine(out, "short stacks", counts[CodeSHORT],
+            "allocation or resize: its inner callers are missing, because the process had a million frames",
+            "allocations and resizes: their inner callers are missing, because the process had a million frames");
+  notesLine(out, "lost stacks", counts[CodeUNKNOWN],
+            "allocation or resize: its stack is not in the log, or a signal came while it was walked",
+            "allocations and resizes: their stacks are not in the log, or a signal came while they were walked");
+}
+
+void ViewNotesStacksJson(FILE *out, ViewHeap shared)
+{
+  uint64_t counts[CodeNOWHERE];
+
+  notesStacks(counts, shared);
+  fprintf(out, "\"stacks_broken\": %llu, \"stacks_short\": %llu, \"stacks_lost\": %llu, ",
+          (unsigned long long)counts[CodeBROKEN], (unsigned long long)counts[CodeSHORT],
+          (unsigned long long)counts[CodeUNKNOWN]);
 }
 
 void ViewNotesHeapText(FILE *out, Log log, Heap heap)

@@ -19,6 +19,11 @@
 extern void ViewNotesText(FILE *out, ViewHeap shared, Bool callers);
 extern void ViewNotesJson(FILE *out, ViewHeap shared);
 
+/* ViewNotesStacksText, ViewNotesStacksJson -- how many allocations and resizes have stacks in which callers are missing;
+ * of a view that keeps the book */
+extern void ViewNotesStacksText(FILE *out, ViewHeap shared);
+extern void ViewNotesStacksJson(FILE *out, ViewHeap shared);
+
 /* ViewNotesHeapText, ViewNotesHeapJson -- the same of a view with a heap of its own, and without callers */
 extern void ViewNotesHeapText(FILE *out, Log log, Heap heap);
 extern void ViewNotesHeapJson(FILE *out, Log log, Heap heap);

@@ -211,6 +211,21 @@ CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site)
   return frames[CodeNamesCaller(names, frames, count)];
 }
 
+uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site)
+{
+  uint32_t stack = (uint32_t)site->code;
+  Frame frame;
+
+  if (!site->stack)
+    return CodeNOWHERE;
+  if ((stack & FrameSHORT) != 0)
+    return CodeSHORT;
+  for (; stack >= FrameFIRST; stack = frame->parent)
+    if ((frame = FrameTableFind(names->frames, site->asker, stack)) == NULL)
+      return CodeUNKNOWN;
+  return stack == FrameWHOLE || stack == FrameCUT ? CodeNOWHERE : stack == FrameBROKEN ? CodeBROKEN : CodeUNKNOWN;
+}
+
 void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place)
 {
   static const char *const none[CodeNOWHERE] = {"(not known)", "(outer callers were not recorded)",

@@ -74,6 +74,10 @@ extern Count CodeNamesFrames(CodePlaceStruct frames[CodeFramesMAX], CodeNames na
 extern Index CodeNamesCaller(CodeNames names, const CodePlaceStruct *frames, Count count);
 extern CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site);
 
+/* CodeNamesLacks -- which callers of a stack are missing, though they were to be recorded: the inner ones (CodeSHORT), the
+ * outer ones (CodeBROKEN), or all or some (CodeUNKNOWN);  CodeNOWHERE: none */
+extern uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site);
+
 /* CodeNamesText -- print a place: "parse (a.out)", "libc.so.6+0x8a1b2"
  * CodeNamesJson -- print its members of an object: `function`, `module`, `offset`; null: not known
  * CodeNamesMatch -- does a pattern (suppressions.h) match one of its names? */

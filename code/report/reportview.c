@@ -163,6 +163,7 @@ static void reportNotes(FILE *out, Report report, Bool *failed)
   if (text == NULL) {
     *failed = TRUE;
   } else {
+    ViewNotesStacksText(text, report->shared);
     ViewNotesText(text, report->shared, TRUE);
     (void)fclose(text);
     for (line = lines; line != NULL && *line != '\0'; line = end + 1) {

@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# noheader.t -- stacks go through a module that has no .eh_frame_hdr, and an executable with holes between its segments
+# noheader.t -- stacks go through a module that has no .eh_frame_hdr, and an executable with holes between its segments;
+# stacks that lack callers are counted
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
@@ -7,6 +8,7 @@ use warnings;
 use lib 'test/lib';
 use EndToEnd qw($Dir run);
 use File::Copy qw(copy);
+use JSON::PP qw(decode_json);
 use Test::More;
 
 my $B = $ENV{B} // 'build/cool';
@@ -38,6 +40,19 @@ for my $depth (0 .. 3) { # each of them twice
 }
 is_deeply $got, \%wanted, 'all stacks are as the program calls' or diag explain $got;
 
+# How many allocations have stacks that lack callers: in JSON, and in text, where there are any.
+sub lacks {
+    my $sites = decode_json((run("$B/bin/eventview", 'sites', '--json', "$Dir/noheader.paw"))[1]);
+    my (undef, $text) = run("$B/bin/eventview", 'leaks', "$Dir/noheader.paw");
+    my %said = map { $_ => $text =~ /^$_ stacks +(\d+) allocation/m ? $1 : 0 } qw(broken short lost);
+    is_deeply \%said, {map { $_ => $sites->{"stacks_$_"} } keys %said}, 'sites and leaks say the same';
+    my ($status, $tree) = run("$B/bin/eventview", 'sites', '--json', '--tree', 'down', "$Dir/noheader.paw");
+    my ($broken) = grep { ($_->{none} // '') eq 'broken' } @{decode_json($tree)->{tree}};
+    is $sites->{stacks_broken}, $broken ? $broken->{allocated_objects} + $broken->{resizes} : 0, 'and so does the tree';
+    return $sites;
+}
+is_deeply [@{lacks()}{qw(stacks_broken stacks_short stacks_lost)}], [0, 0, 0], 'no stack lacks a caller';
+
 # Where segments lie apart the dynamic linker knows only the one that has an address, and the file's header is in another.
 for my $more ('', '-Wl,--no-eh-frame-hdr', '-no-pie') {
     my $holes = "$Dir/holes";
@@ -59,6 +74,21 @@ for my $more ('', '-Wl,--no-eh-frame-hdr', '-no-pie') {
     seek($out, 60, 0) && print $out "\0" x 4 or die; # e_shnum, e_shstrndx
     close $out or die;
     is_deeply folded("$bare 8"), {}, 'without section headers no stack reaches main';
+    cmp_ok lacks()->{stacks_broken}, '>=', 8, 'which is counted';
+}
+
+# More frames than a process has numbers for: stacks are cut at their inner end, and counted.
+{
+    my ($count, $log) = (560_000, "$Dir/frames.paw");
+    my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 32, '-p', 'block', '-k', 'Object', '-o', $log, "$B/prog/frames", $count);
+    is $status, 0, 'it is recorded' or diag $err;
+    my ($sites, $events) = @{decode_json((run("$B/bin/eventview", 'sites,events', '--json', $log))[1])}{qw(sites events)};
+    cmp_ok $sites->{stacks_short}, '>', 0, 'those for which no number is left are counted';
+    cmp_ok $sites->{stacks_short}, '<', 60_000, 'and only these';
+    my %of = map { ($_->{function} // '' => $_->{allocated_objects}) } @{$sites->{sites}};
+    is $of{left} + $of{right}, $count, 'and belong to the callers that are known';
+    my ($frames) = grep { $_->{name} eq 'StackFrame' } @{$events->{types}};
+    cmp_ok abs($frames->{events} - 2 ** 20), '<', 10, 'a million frames are told';
 }
 
 done_testing;
