@@ -256,8 +256,8 @@ static Res liveFinish(void *view)
   live->process = calloc(live->summary.processes + 1, sizeof *live->process);
   if (live->process == NULL)
     return ResMEMORY;
-  if (res == ResOK && LabelsMay(live->log))
-    res = LabelsBefore(&live->labels, live->log, &live->position);
+  if (res == ResOK)
+    res = ViewLabelsRead(&live->labels, live->log, &live->position);
   if (res == ResOK && live->state->sites.count > 0)
     res = CodeNamesRead(live->names);
   /* Of recorded programs those that live; if none does, the last one that did counts as living. */
@@ -291,7 +291,7 @@ static Res liveCreate(void **viewReturn, ViewWants wants)
   if (live == NULL)
     return ResMEMORY;
   live->log = wants->log;
-  LabelsInit(&live->labels, &live->strings);
+  ViewLabelsInit(&live->labels);
   live->at = wants->at;
   live->top = wants->top;
   live->position = last;
@@ -331,8 +331,7 @@ static void liveDestroy(void *view)
     free(process->oldest.object);
   }
   free(live->process);
-  LabelsFinish(&live->labels);
-  StringsFinish(&live->strings);
+  ViewLabelsFinish(&live->labels);
   HeapAtDestroy(live->state);
   StringsFinish(&live->places);
   free(live);

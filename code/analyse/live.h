@@ -15,7 +15,7 @@
 
 #include "analyse/views.h"
 #include "heap/heapat.h"
-#include "heap/labels.h"
+#include "analyse/viewlabels.h"
 
 /* Objects of one sort. */
 typedef struct LiveRowStruct {
@@ -68,8 +68,7 @@ typedef struct LiveStruct {
   LogPositionStruct ahead;    /* all events before it come, and none behind */
   LogPositionStruct position;
   LogSummaryStruct summary;
-  StringsStruct strings;
-  LabelsStruct labels;      /* the labels of addresses */
+  ViewLabelsStruct labels;  /* the labels of addresses */
   CodeNames names;          /* that all views share */
   StringsStruct places;     /* CodePlaceStructs: the callers of those that live */
   Count processes;

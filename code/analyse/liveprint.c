@@ -55,14 +55,6 @@ static uint32_t printThread(LiveProcess process, HeapObject object)
   return object->thread < process->threads ? process->thread[object->thread]->id : 0;
 }
 
-/* printLabel -- the label that what is at an address since then has in the program; "": it has none */
-static const char *printLabel(Live live, LiveProcess process, uint64_t addr, uint64_t since)
-{
-  Size length;
-
-  return StringsAt(&live->strings, LabelsOf(&live->labels, process->process, addr, since), &length);
-}
-
 /* Text */
 
 static void textSum(FILE *out, LiveRow sum)
@@ -71,14 +63,10 @@ static void textSum(FILE *out, LiveRow sum)
   SayBytes(out, sum->bytes);
 }
 
-/* textLabel -- what the program calls it; the line ends */
-static void textLabel(FILE *out, const char *label)
+/* textLabel -- what the program calls what is at an address since then; the line ends */
+static void textLabel(FILE *out, Live live, LiveProcess process, uint64_t addr, uint64_t since)
 {
-  if (label[0] != '\0') {
-    fputs(", \"", out);
-    SayPlain(out, label, strlen(label));
-    putc('"', out);
-  }
+  ViewLabelsText(out, &live->labels, process->process, addr, since);
   putc('\n', out);
 }
 
@@ -92,7 +80,7 @@ static void textArenas(FILE *out, Live live, LiveProcess process)
     fprintf(out, "    0x%-14llx ", (unsigned long long)arena->addr);
     SayBytes(out, arena->size);
     fprintf(out, " of address space, grain %u, since %.9f s", arena->client, printSince(live, arena->time));
-    textLabel(out, printLabel(live, process, arena->addr, arena->time));
+    textLabel(out, live, process, arena->addr, arena->time);
   }
 }
 
@@ -115,7 +103,7 @@ static void textPools(FILE *out, Live live, LiveProcess process)
     }
     if (pool->arena != 0)
       fprintf(out, ", arena 0x%llx", (unsigned long long)pool->arena);
-    textLabel(out, printLabel(live, process, pool->addr, pool->time));
+    textLabel(out, live, process, pool->addr, pool->time);
   }
 }
 
@@ -172,7 +160,7 @@ static void textTop(FILE *out, Live live, LiveProcess process, const char *name,
       fputs(", by ", out);
       CodeNamesText(out, live->names, &place);
     }
-    textLabel(out, printLabel(live, process, object->addr, object->time));
+    textLabel(out, live, process, object->addr, object->time);
   }
 }
 
@@ -247,13 +235,10 @@ static void jsonItem(FILE *out, Index i)
   fputs(i == 0 ? "\n    {" : ",\n    {", out);
 }
 
-/* jsonLabel -- what the program calls it; the item ends */
-static void jsonLabel(FILE *out, const char *label)
+/* jsonLabel -- what the program calls what is at an address since then; the item ends */
+static void jsonLabel(FILE *out, Live live, LiveProcess process, uint64_t addr, uint64_t since)
 {
-  if (label[0] != '\0') {
-    fputs(", \"label\": ", out);
-    JsonString(out, label);
-  }
+  ViewLabelsJson(out, &live->labels, process->process, addr, since);
   putc('}', out);
 }
 
@@ -268,7 +253,7 @@ static void jsonArenas(FILE *out, Live live, LiveProcess process)
     jsonAddress(out, "arena", arena->addr);
     fprintf(out, ", \"size\": %llu, \"grain\": %u, \"since\": %.9f", (unsigned long long)arena->size, arena->client,
             printSince(live, arena->time));
-    jsonLabel(out, printLabel(live, process, arena->addr, arena->time));
+    jsonLabel(out, live, process, arena->addr, arena->time);
   }
   putc(']', out);
 }
@@ -289,7 +274,7 @@ static void jsonPools(FILE *out, Live live, LiveProcess process)
     jsonSum(out, &process->byPool.row[i]);
     fprintf(out, ", \"segments\": %llu, \"segment_bytes\": %llu, \"since\": %.9f", (unsigned long long)pool->segments,
             (unsigned long long)pool->reserved, printSince(live, pool->time));
-    jsonLabel(out, printLabel(live, process, pool->addr, pool->time));
+    jsonLabel(out, live, process, pool->addr, pool->time);
   }
   putc(']', out);
 }
@@ -356,7 +341,7 @@ static void jsonTop(FILE *out, Live live, LiveProcess process, const char *name,
     }
     fprintf(out, ", \"since\": %.9f, \"earlier\": %s", printSince(live, object->time),
             object->told ? "true" : "false");
-    jsonLabel(out, printLabel(live, process, object->addr, object->time));
+    jsonLabel(out, live, process, object->addr, object->time);
   }
   putc(']', out);
 }

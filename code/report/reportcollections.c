@@ -108,7 +108,7 @@ static void collectionsRow(FILE *out, ReportCollections collections, CollectingR
           (unsigned long long)row->paused, (unsigned long long)row->longest);
 }
 
-void ReportCollectionsJson(FILE *out, ReportCollections collections)
+void ReportCollectionsJson(FILE *out, ReportCollections collections, ViewLabels labels)
 {
   Collecting found = &collections->found;
   Count left = ReportPausesMAX;
@@ -121,6 +121,7 @@ void ReportCollectionsJson(FILE *out, ReportCollections collections)
       continue;
     fputs(first ? "\n  " : ",\n  ", out);
     collectionsRow(out, collections, &found->row[i]);
+    ViewLabelsJson(out, labels, found->row[i].process, found->row[i].pool, 0);
     left = collectionsPauses(out, collections, i, &at, left);
     putc('}', out);
     first = FALSE;

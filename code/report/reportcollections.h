@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+#include "analyse/viewlabels.h"
 #include "report/reportspan.h"
 #include "view/collecting.h"
 
@@ -31,6 +32,6 @@ extern void ReportCollectionsFinish(ReportCollections collections);
 extern Res ReportCollectionsEnd(ReportCollections collections);
 
 /* ReportCollectionsJson -- print the members `collections_all`, how many there were, and `collections`, those shown */
-extern void ReportCollectionsJson(FILE *out, ReportCollections collections);
+extern void ReportCollectionsJson(FILE *out, ReportCollections collections, ViewLabels labels);
 
 #endif /* REPORT_REPORTCOLLECTIONS_H */

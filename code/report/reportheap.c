@@ -168,6 +168,7 @@ static Index heapPool(ReportHeap heap, Index process, HeapPool pool)
   own->process = (uint32_t)process;
   own->pool = pool->number;
   own->addr = pool->addr;
+  own->time = pool->time;
   memcpy(own->class, pool->class, sizeof own->class);
   return heap->poolLast = heap->pools++;
 }
@@ -500,21 +501,23 @@ void ReportHeapHalve(ReportHeap heap, Bool *firstReturn)
 }
 
 /* heapPoolsJson -- print the pools: the rows of bypool */
-static void heapPoolsJson(FILE *out, ReportHeap heap, Log log)
+static void heapPoolsJson(FILE *out, ReportHeap heap, ViewLabels labels)
 {
   Index i;
 
   fputs(",\n \"pools\": [", out);
   for (i = 0; i < heap->pools; ++i) {
-    fprintf(out, "{\"pid\": %u, \"pool\": \"%#llx\", \"class\": ", LogProcessAt(log, heap->pool[i].process)->header.pid,
-            (unsigned long long)heap->pool[i].addr);
-    JsonString(out, heap->pool[i].class);
+    ReportPool pool = &heap->pool[i];
+    LogProcess process = LogProcessAt(heap->shared->log, pool->process);
+    fprintf(out, "{\"pid\": %u, \"pool\": \"%#llx\", \"class\": ", process->header.pid, (unsigned long long)pool->addr);
+    JsonString(out, pool->class);
+    ViewLabelsJson(out, labels, process, pool->addr, pool->time);
     fputs("}, ", out);
   }
   fputs("{\"other\": true}]", out);
 }
 
-Size ReportHeapJson(FILE *out, ReportHeap heap, Bool *failed)
+Size ReportHeapJson(FILE *out, ReportHeap heap, ViewLabels labels, Bool *failed)
 {
   static const char *const name[ReportBOOKS] = {"bysite", "bysize", "bypool"};
   Size size = 0;
@@ -532,6 +535,6 @@ Size ReportHeapJson(FILE *out, ReportHeap heap, Bool *failed)
   for (i = 1; i < ReportSIZES; ++i)
     fprintf(out, ", %llu", 1ull << (i - 1));
   putc(']', out);
-  heapPoolsJson(out, heap, heap->shared->log);
+  heapPoolsJson(out, heap, labels);
   return size;
 }

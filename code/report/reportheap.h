@@ -13,6 +13,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "analyse/footprint.h"
+#include "analyse/viewlabels.h"
 #include "heap/temporaries.h"
 #include "report/reportbook.h"
 #include "report/reportrows.h"
@@ -33,6 +34,7 @@ typedef struct ReportPoolStruct {
   uint32_t process;     /* number in the log, */
   Index pool;           /* and the pool's in it */
   uint64_t addr;
+  uint64_t time;        /* ns, when it was created */
   char class[HeapClassMAX];
 } ReportPoolStruct, *ReportPool;
 
@@ -70,6 +72,6 @@ extern Res ReportHeapEnd(ReportHeap heap);
 extern void ReportHeapHalve(ReportHeap heap, Bool *firstReturn);
 
 /* ReportHeapJson -- print the members that are numbers over time; returns how many bytes these are */
-extern Size ReportHeapJson(FILE *out, ReportHeap heap, Bool *failed);
+extern Size ReportHeapJson(FILE *out, ReportHeap heap, ViewLabels labels, Bool *failed);
 
 #endif /* REPORT_REPORTHEAP_H */

@@ -46,6 +46,7 @@ typedef struct ReportStruct {
   ReportCollectionsStruct collections;
   ThreadsStruct threads;
   RawStruct raw;
+  ViewLabelsStruct labels;
 } ReportStruct, *Report;
 
 /* ---- Passes ---- */
@@ -65,6 +66,7 @@ static Res reportCreate(void **viewReturn, ViewWants wants)
     return ResMEMORY;
   report->wants = *wants;
   report->shared = wants->heap;
+  ViewLabelsInit(&report->labels);
   reportSpan(&report->span, wants);
   ViewHeapBook(wants->heap);
   CodeNamesWant(wants->names);
@@ -131,6 +133,8 @@ static Res reportFinish(void *data)
     res = ReportCollectionsEnd(&report->collections);
   if (res == ResOK)
     res = ReportHeapEnd(&report->heap);
+  if (res == ResOK)
+    res = ViewLabelsPart(&report->labels, report->wants.log, report->wants.request);
   return res == ResOK && (report->threads.failed || report->survey.failed) ? ResMEMORY : res;
 }
 
@@ -143,6 +147,7 @@ static void reportDestroy(void *data)
   ReportCollectionsFinish(&report->collections);
   ThreadsFinish(&report->threads);
   RawFinish(&report->raw);
+  ViewLabelsFinish(&report->labels);
   RowsFinish(&report->rows);
   SurveyFinish(&report->survey);
   if (report->second != NULL)
@@ -212,7 +217,7 @@ static void reportHead(FILE *out, Report report, Bool *failed)
 /* reportNumbers -- print the members that are numbers over time; returns how many bytes these have */
 static Size reportNumbers(FILE *out, Report report, Bool *failed)
 {
-  Size size = ReportHeapJson(out, &report->heap, failed);
+  Size size = ReportHeapJson(out, &report->heap, &report->labels, failed);
 
   size += LivesJson(out, &report->lives, failed);
   return size + ThreadsJson(out, &report->threads, failed);
@@ -266,7 +271,7 @@ static Bool reportJson(FILE *out, void *data)
   fputs(",\n", out);
   fputs(numbers, out);
   free(numbers);
-  ReportCollectionsJson(out, &report->collections);
+  ReportCollectionsJson(out, &report->collections, &report->labels);
   RawJson(out, &report->raw, &failed);
   fputs("}\n", out);
   return !failed;

@@ -75,7 +75,10 @@ static Bool arenasEvent(LogRequest request, LogEvent event)
   }
   size = plan->param[1] < 0 ? 0 : LogEventWord(event, (Index)plan->param[1]);
   switch (plan->tells) {
-  case arenasCREATE: row->created = TRUE; break;
+  case arenasCREATE:
+    row->created = TRUE;
+    row->time = event->time;
+    break;
   case arenasDESTROY: row->destroyed = TRUE; break;
   case arenasRESERVE: arenasMore(&row->reserved, &row->reservedPeak, size); break;
   case arenasRELEASE: arenasLess(&row->reserved, size); break;

@@ -21,6 +21,7 @@ typedef struct ArenaRowStruct {
   LogProcess process;
   uint64_t arena;
   Bool created, destroyed;
+  uint64_t time;                     /* ns, when it was created */
   uint64_t reserved, committed;      /* bytes now, or when it was destroyed: what was there then */
   uint64_t reservedPeak, committedPeak;
 } ArenaRowStruct, *ArenaRow;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/viewlabels.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "export/jsondocument.h"
@@ -18,6 +19,8 @@
 typedef struct collectionsViewStruct {
   Log log;
   Count top;
+  const LogRequestStruct *only; /* what was asked for */
+  ViewLabelsStruct labels;
   CollectingStruct found; /* its rows, when finished, those that paused longest first */
 } collectionsViewStruct, *collectionsView;
 
@@ -29,6 +32,8 @@ static Res collectionsCreate(void **viewReturn, ViewWants wants)
     return ResMEMORY;
   view->log = wants->log;
   view->top = wants->top;
+  view->only = wants->request;
+  ViewLabelsInit(&view->labels);
   CollectingInit(&view->found, wants->request, wants->of, FALSE);
   *viewReturn = view;
   return ResOK;
@@ -44,6 +49,7 @@ static void collectionsDestroy(void *data)
   collectionsView view = data;
 
   CollectingFinish(&view->found);
+  ViewLabelsFinish(&view->labels);
   free(view);
 }
 
@@ -58,9 +64,12 @@ static int collectionsByPause(const void *a, const void *b)
 
 static Res collectionsFinish(void *data)
 {
-  Collecting found = &((collectionsView)data)->found;
+  collectionsView view = data;
+  Collecting found = &view->found;
   Res res = CollectingOver(found);
 
+  if (res == ResOK)
+    res = ViewLabelsPart(&view->labels, view->log, view->only);
   if (found->rows > 0)
     qsort(found->row, found->rows, sizeof *found->row, collectionsByPause);
   return res;
@@ -92,7 +101,7 @@ static void collectionsLengthsText(FILE *out, collectionsView view)
   }
 }
 
-static void collectionsRowText(FILE *out, CollectingRow row, uint64_t start)
+static void collectionsRowText(FILE *out, collectionsView view, CollectingRow row, uint64_t start)
 {
   char hex[24];
 
@@ -103,13 +112,15 @@ static void collectionsRowText(FILE *out, CollectingRow row, uint64_t start)
   fprintf(out, "%*s", (int)(10 - (strlen(row->why) < 10 ? strlen(row->why) : 10)), "");
   SayColumn(out, 11, row->condemned);
   if (row->end == 0) {
-    fputs("  not complete\n", out);
-    return;
+    fputs("  not complete", out);
+  } else {
+    SayColumn(out, 11, row->reclaimed);
+    fprintf(out, "%9.1f%% %9.3f %9.3f %9.3f",
+            collectionsPercent(row->condemned > row->reclaimed ? row->condemned - row->reclaimed : 0, row->condemned),
+            (double)row->paused / 1e6, (double)row->longest / 1e6, (double)(row->end - row->begin) / 1e6);
   }
-  SayColumn(out, 11, row->reclaimed);
-  fprintf(out, "%9.1f%% %9.3f %9.3f %9.3f\n",
-          collectionsPercent(row->condemned > row->reclaimed ? row->condemned - row->reclaimed : 0, row->condemned),
-          (double)row->paused / 1e6, (double)row->longest / 1e6, (double)(row->end - row->begin) / 1e6);
+  ViewLabelsText(out, &view->labels, row->process, row->pool, 0);
+  putc('\n', out);
 }
 
 static Bool collectionsText(FILE *out, void *data)
@@ -139,7 +150,7 @@ static Bool collectionsText(FILE *out, void *data)
     fprintf(out, "\n%-9s%-17s%7s %13s  %-10s%11s%11s%10s %9s %9s %9s\n", "process", "pool", "number", "at", "why",
             "bytes", "reclaimed", "survived", "pauses ms", "longest", "lasted");
   for (i = 0; i < view->found.rows && i < view->top; ++i)
-    collectionsRowText(out, &view->found.row[i], log.first);
+    collectionsRowText(out, view, &view->found.row[i], log.first);
   if (view->found.rows > view->top)
     fprintf(out, "and %zu other%s (--top)\n", view->found.rows - view->top, TextPlural(view->found.rows - view->top));
   CaveatsText(out, view->log);
@@ -148,7 +159,7 @@ static Bool collectionsText(FILE *out, void *data)
 
 /* ---- JSON ---- */
 
-static void collectionsRowJson(FILE *out, CollectingRow row, uint64_t start)
+static void collectionsRowJson(FILE *out, collectionsView view, CollectingRow row, uint64_t start)
 {
   fprintf(out, "{\"pid\": %u, \"pool\": \"%#llx\", \"number\": %llu, \"why\": ", row->process->header.pid,
           (unsigned long long)row->pool, (unsigned long long)row->number);
@@ -158,9 +169,11 @@ static void collectionsRowJson(FILE *out, CollectingRow row, uint64_t start)
     fputs("\"end\": null, ", out);
   else
     fprintf(out, "\"end\": %.9f, ", DocumentSince(start, row->end));
-  fprintf(out, "\"condemned\": %llu, \"reclaimed\": %llu, \"pauses\": %llu, \"paused\": %.9f, \"longest\": %.9f}",
+  fprintf(out, "\"condemned\": %llu, \"reclaimed\": %llu, \"pauses\": %llu, \"paused\": %.9f, \"longest\": %.9f",
           (unsigned long long)row->condemned, (unsigned long long)row->reclaimed, (unsigned long long)row->pauses,
           (double)row->paused / 1e9, (double)row->longest / 1e9);
+  ViewLabelsJson(out, &view->labels, row->process, row->pool, 0);
+  putc('}', out);
 }
 
 static Bool collectionsJson(FILE *out, void *data)
@@ -190,7 +203,7 @@ static Bool collectionsJson(FILE *out, void *data)
   fputs("],\n \"collections\": [", out);
   for (i = 0; i < view->found.rows; ++i) {
     fputs(i == 0 ? "\n  " : ",\n  ", out);
-    collectionsRowJson(out, &view->found.row[i], log.first);
+    collectionsRowJson(out, view, &view->found.row[i], log.first);
   }
   fputs("],\n ", out);
   CaveatsJson(out, view->log);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/viewlabels.h"
 #include "analyse/viewnotes.h"
 #include "base/grow.h"
 #include "base/say.h"
@@ -19,6 +20,7 @@
 typedef struct poolsRowStruct {
   LogProcess process;          /* NULL: no such pool was met */
   uint64_t pool, arena;
+  uint64_t time;               /* ns, when it was created */
   char class[HeapClassMAX];
   Bool destroyed;
   uint64_t allocs, frees, resizes; /* frees: those without an event, too */
@@ -40,6 +42,7 @@ typedef struct poolsViewStruct {
   Count processes, capacity;
   poolsProcess process;        /* owned; by the log's number */
   ArenasStruct arenas;
+  ViewLabelsStruct labels;
   Count rows;
   poolsRow *row;               /* owned; all, the largest peak first */
 } poolsViewStruct, *poolsView;
@@ -129,6 +132,7 @@ static void poolsResize(void *data, HeapOperation operation)
 static void poolsTake(poolsRow row, HeapPool pool)
 {
   row->arena = pool->arena;
+  row->time = pool->time;
   row->segments = pool->segments;
   row->reserved = pool->reserved;
   memcpy(row->class, pool->class, sizeof row->class);
@@ -188,6 +192,7 @@ static Res poolsCreate(void **viewReturn, ViewWants wants)
     return ResMEMORY;
   view->shared = wants->heap;
   view->top = wants->top;
+  ViewLabelsInit(&view->labels);
   ArenasInit(&view->arenas, &wants->heap->only, wants->of);
   client.heap.data = view;
   ViewHeapJoin(wants->heap, &client);
@@ -209,6 +214,7 @@ static void poolsDestroy(void *data)
     free(view->process[i].row);
   free(view->process);
   ArenasFinish(&view->arenas);
+  ViewLabelsFinish(&view->labels);
   free(view->row);
   free(view);
 }
@@ -231,6 +237,8 @@ static Res poolsFinish(void *data)
   Count count = 0;
   Index i, j;
 
+  if (res == ResOK)
+    res = ViewLabelsPart(&view->labels, view->shared->log, &view->shared->only);
   for (i = 0; i < view->processes; ++i) {
     if (!HeapEnded(view->shared->heap, i))
       poolsLook(view, i, 0, FALSE);
@@ -257,6 +265,13 @@ static void poolsAddress(FILE *out, LogProcess process, uint64_t address)
   fprintf(out, "%-9u%-17s", process->header.pid, hex);
 }
 
+/* poolsEnd -- what the program calls the address; the line ends */
+static void poolsEnd(FILE *out, poolsView view, LogProcess process, uint64_t address, uint64_t since)
+{
+  ViewLabelsText(out, &view->labels, process, address, since);
+  putc('\n', out);
+}
+
 static void poolsArenasText(FILE *out, poolsView view)
 {
   Index i;
@@ -267,14 +282,16 @@ static void poolsArenasText(FILE *out, poolsView view)
     ArenaRow row = &view->arenas.row[i];
     poolsAddress(out, row->process, row->arena);
     if (!row->created) {
-      fputs("    its parent's: not known\n", out);
+      fputs("    its parent's: not known", out);
+      poolsEnd(out, view, row->process, row->arena, row->time);
       continue;
     }
     SayColumn(out, 12, row->reserved);
     SayColumn(out, 12, row->reservedPeak);
     SayColumn(out, 12, row->committed);
     SayColumn(out, 12, row->committedPeak);
-    fputs(row->destroyed ? " destroyed\n" : "\n", out);
+    fputs(row->destroyed ? " destroyed" : "", out);
+    poolsEnd(out, view, row->process, row->arena, row->time);
   }
   if (view->arenas.rows > view->top)
     fprintf(out, "and %zu other%s (--top)\n", view->arenas.rows - view->top, TextPlural(view->arenas.rows - view->top));
@@ -282,7 +299,7 @@ static void poolsArenasText(FILE *out, poolsView view)
     putc('\n', out);
 }
 
-static void poolsRowText(FILE *out, poolsRow row)
+static void poolsRowText(FILE *out, poolsView view, poolsRow row)
 {
   Size length = strlen(row->class);
 
@@ -292,7 +309,8 @@ static void poolsRowText(FILE *out, poolsRow row)
   SayColumn(out, 11, row->sum.bytes);
   SayColumn(out, 11, row->sum.peakBytes);
   SayColumn(out, 11, row->reserved);
-  fputs(row->destroyed ? " gone\n" : "\n", out);
+  fputs(row->destroyed ? " gone" : "", out);
+  poolsEnd(out, view, row->process, row->pool, row->time);
 }
 
 static Bool poolsText(FILE *out, void *data)
@@ -304,7 +322,7 @@ static Bool poolsText(FILE *out, void *data)
   if (view->rows > 0)
     fprintf(out, "%-9s%-17s%-7s%10s%11s%11s%11s\n", "process", "pool", "class", "objects", "left", "peak", "segments");
   for (i = 0; i < view->rows && i < view->top; ++i)
-    poolsRowText(out, view->row[i]);
+    poolsRowText(out, view, view->row[i]);
   if (view->rows > view->top)
     fprintf(out, "and %zu other%s (--top)\n", view->rows - view->top, TextPlural(view->rows - view->top));
   if (view->rows > 0)
@@ -325,14 +343,16 @@ static void poolsArenasJson(FILE *out, poolsView view)
     fprintf(out, "%s\n  {\"pid\": %u, \"arena\": \"%#llx\", \"inherited\": %s, \"destroyed\": %s, ", i == 0 ? "" : ",",
             row->process->header.pid, (unsigned long long)row->arena, row->created ? "false" : "true",
             row->destroyed ? "true" : "false");
-    fprintf(out, "\"reserved\": %llu, \"reserved_peak\": %llu, \"committed\": %llu, \"committed_peak\": %llu}",
+    fprintf(out, "\"reserved\": %llu, \"reserved_peak\": %llu, \"committed\": %llu, \"committed_peak\": %llu",
             (unsigned long long)row->reserved, (unsigned long long)row->reservedPeak,
             (unsigned long long)row->committed, (unsigned long long)row->committedPeak);
+    ViewLabelsJson(out, &view->labels, row->process, row->arena, row->time);
+    putc('}', out);
   }
   fputs("],\n ", out);
 }
 
-static void poolsRowJson(FILE *out, poolsRow row, uint64_t start)
+static void poolsRowJson(FILE *out, poolsView view, poolsRow row, uint64_t start)
 {
   fprintf(out, "{\"pid\": %u, \"pool\": \"%#llx\", \"arena\": \"%#llx\", \"class\": ", row->process->header.pid,
           (unsigned long long)row->pool, (unsigned long long)row->arena);
@@ -342,9 +362,11 @@ static void poolsRowJson(FILE *out, poolsRow row, uint64_t start)
           (unsigned long long)row->allocs, (unsigned long long)row->allocated, (unsigned long long)row->frees,
           (unsigned long long)row->resizes, (unsigned long long)row->sum.objects, (unsigned long long)row->sum.bytes);
   fprintf(out, "\"peak_objects\": %llu, \"peak_bytes\": %llu, \"peak_at\": %.9f, \"segments\": %llu, "
-          "\"segment_bytes\": %llu, \"segment_bytes_peak\": %llu}", (unsigned long long)row->sum.peakObjects,
+          "\"segment_bytes\": %llu, \"segment_bytes_peak\": %llu", (unsigned long long)row->sum.peakObjects,
           (unsigned long long)row->sum.peakBytes, DocumentSince(start, row->sum.peakTime),
           (unsigned long long)row->segments, (unsigned long long)row->reserved, (unsigned long long)row->reservedPeak);
+  ViewLabelsJson(out, &view->labels, row->process, row->pool, row->time);
+  putc('}', out);
 }
 
 static Bool poolsJson(FILE *out, void *data)
@@ -358,7 +380,7 @@ static Bool poolsJson(FILE *out, void *data)
   fputs("\"pools\": [", out);
   for (i = 0; i < view->rows; ++i) {
     fputs(i == 0 ? "\n  " : ",\n  ", out);
-    poolsRowJson(out, view->row[i], log.first);
+    poolsRowJson(out, view, view->row[i], log.first);
   }
   fputs("],\n ", out);
   ViewNotesJson(out, view->shared);

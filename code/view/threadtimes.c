@@ -246,6 +246,7 @@ static void timesOwn(ThreadRow row, LogEvent event, timesPlan plan)
   switch (plan->tells) {
   case timesWAIT:
     row->wait[plan->wait].since = event->time;
+    row->wait[plan->wait].process = event->process;
     row->wait[plan->wait].object = plan->object < 0 ? 0 : LogEventWord(event, (Index)plan->object);
     break;
   case timesDONE:
@@ -353,6 +354,7 @@ static Res timesCreate(void **viewReturn, ViewWants wants)
   times->top = wants->top;
   times->whole = wants->request->from == 0 && wants->request->start == NULL;
   TypeCacheInit(&times->plans, sizeof(timesPlanStruct));
+  ViewLabelsInit(&times->labels);
   times->request = *wants->request;
   if (times->request.chooseData == NULL)
     times->request.chooseData = times->request.data;
@@ -389,7 +391,7 @@ static Res timesFinish(void *view)
   AVER(ThreadTimesCheck(times));
   if (times->rows > 0)
     qsort(times->row, times->rows, sizeof *times->row, timesCompare);
-  return ResOK;
+  return ViewLabelsPart(&times->labels, times->log, &times->request);
 }
 
 static void timesDestroy(void *view)
@@ -404,6 +406,7 @@ static void timesDestroy(void *view)
   free(times->row);
   StringsFinish(&times->strings);
   StringsFinish(&times->keys);
+  ViewLabelsFinish(&times->labels);
   TypeCacheFinish(&times->plans);
   free(times);
 }

@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 
+#include "analyse/viewlabels.h"
 #include "analyse/views.h"
 #include "request/stringtable.h"
 #include "request/typecache.h"
@@ -50,6 +51,7 @@ typedef struct ThreadRowStruct {
   uint64_t sampled;            /* ns of the last sample */
   struct {
     uint64_t since, object;    /* ns, and for what, while it waits; 0: it does not */
+    LogProcess process;        /* whose object that is */
     uint64_t ns, count;
   } wait[ThreadWAITS];
   uint64_t calls;              /* of the allocator, resizes included, */
@@ -76,6 +78,7 @@ typedef struct ThreadTimesStruct {
   Bool whole;                  /* from the log's beginning on */
   Bool failed;
   TypeCacheStruct plans;
+  ViewLabelsStruct labels;
   StringsStruct strings, keys; /* names; machine, process and number of each row */
   Count rows, capacity;
   ThreadRow *row;              /* owned, each, by its key's number less one */

@@ -138,9 +138,12 @@ static void textStuck(FILE *out, ThreadTimes times, uint64_t first)
   for (i = 0; i < times->rows; ++i)
     for (j = 0; j < ThreadWAITS; ++j) {
       ThreadRow row = times->row[i];
-      if (row->wait[j].since != 0)
-        fprintf(out, "still waiting  %u/%u for %s %#llx, since %.9f s\n", row->pid, row->tid, ThreadWaitName[j],
-                (unsigned long long)row->wait[j].object, DocumentSince(first, row->wait[j].since));
+      if (row->wait[j].since == 0)
+        continue;
+      fprintf(out, "still waiting  %u/%u for %s %#llx", row->pid, row->tid, ThreadWaitName[j],
+              (unsigned long long)row->wait[j].object);
+      ViewLabelsText(out, &times->labels, row->wait[j].process, row->wait[j].object, 0);
+      fprintf(out, ", since %.9f s\n", DocumentSince(first, row->wait[j].since));
     }
 }
 
@@ -227,7 +230,7 @@ static void jsonFields(FILE *out, const ThreadRowStruct *row)
     fprintf(out, ", \"ps\": %.6f", ps);
 }
 
-static void jsonWaits(FILE *out, const ThreadRowStruct *row, uint64_t first)
+static void jsonWaits(FILE *out, ThreadTimes times, const ThreadRowStruct *row, uint64_t first)
 {
   Bool any = FALSE;
   Index i;
@@ -240,9 +243,11 @@ static void jsonWaits(FILE *out, const ThreadRowStruct *row, uint64_t first)
             ThreadWaitName[i], i < ThreadLOCKS ? "true" : "false", (unsigned long long)row->wait[i].count,
             (double)row->wait[i].ns / 1e9);
     any = TRUE;
-    if (row->wait[i].since != 0)
+    if (row->wait[i].since != 0) {
       fprintf(out, ", \"since\": %.9f, \"object\": \"%#llx\"", DocumentSince(first, row->wait[i].since),
               (unsigned long long)row->wait[i].object);
+      ViewLabelsJson(out, &times->labels, row->wait[i].process, row->wait[i].object, 0);
+    }
     putc('}', out);
   }
   fputs("],\n   \"processors\": [", out);
@@ -266,7 +271,7 @@ static void jsonRow(FILE *out, ThreadTimes times, const ThreadRowStruct *row, ui
   fprintf(out, ",\n   \"events\": %llu, \"on_unknown_processors\": %llu, \"allocator_calls\": %llu, \"resizes\": %llu, "
           "\"resizing\": %.9f", (unsigned long long)row->events, (unsigned long long)row->lost,
           (unsigned long long)row->calls, (unsigned long long)row->resizes, (double)row->resizing / 1e9);
-  jsonWaits(out, row, first);
+  jsonWaits(out, times, row, first);
   putc('}', out);
 }
 

@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 use File::Temp qw(tempdir);
+use JSON::PP qw(decode_json);
 use Test::More;
 
 my $B = $ENV{B} || 'build/cool';
@@ -39,6 +40,29 @@ unlike $live, qr/^ +$none .*"/m, 'nor one whose label was taken away';
 my $json = `$B/bin/eventview live --json $log`;
 like $json, qr/"arena": "$arena", [^}]*"label": "the arena"\}/, 'in JSON, too';
 like $json, qr/"addr": "$labelled", [^}]*"label": "the \\"big\\" one\\u000a"\}/, 'objects there';
+
+# Other views that show addresses.
+my $pools = `$B/bin/eventview pools $log`;
+like $pools, qr/^\d+ +$arena .*, "the arena"$/m, 'pools: the arena has its label';
+like $pools, qr/^\d+ +$pool .*, "the pool"$/m, 'and the pool';
+my $them = decode_json(scalar `$B/bin/eventview pools --json $log`);
+is_deeply [map { $_->{label} } grep { $_->{arena} eq $arena } @{$them->{arenas}}], ['the arena'], 'in JSON, too';
+is_deeply [map { $_->{label} } grep { $_->{pool} eq $pool } @{$them->{pools}}], ['the pool'], 'both';
+my ($named) = $text =~ /^(\S+) \S+ Label addr=$pool/m;
+unlike `$B/bin/eventview pools --to $named $log`, qr/"the pool"/, 'before it was given there is none';
+my $page = decode_json(scalar `$B/bin/eventview report --json $log`);
+is_deeply [map { $_->{label} } grep { ($_->{pool} // '') eq $pool } @{$page->{pools}}], ['the pool'], 'a report has it';
+
+my $sync = "$dir/sync.paw";
+{
+    local @ENV{qw(PAWPRINT_LOG PAWPRINT_KINDS)} = ($sync, '+Sync');
+    `$B/prog/labels`;
+    is $?, 0, 'a program that waits when it ends';
+}
+like `$B/bin/eventview threads $sync`, qr/^still waiting .* for mutex 0x[0-9a-f]+, "the lock", since /m, 'threads: what it waits for has its label';
+my ($waits) = map { @{$_->{waits}} } @{decode_json(scalar `$B/bin/eventview threads --json $sync`)->{threads}};
+is $waits->{label}, 'the lock', 'in JSON, too';
+
 my ($before) = $text =~ /^(\S+) \S+ Label addr=$labelled/m;
 unlike `$B/bin/eventview live --at $before $log`, qr/$labelled .*big/, 'before it was given there is none';
 

@@ -51,6 +51,7 @@ int main(int argc, char **argv)
       AMSRootCreateTable(&root, pool, AMSRankEXACT, kept, KEPT) != ResOK ||
       AMSRootCreateTable(&weakRoot, pool, AMSRankWEAK, weak, sizeof weak / sizeof *weak) != ResOK)
     return 1;
+  EventLabel(pool, EventIntern("the objects"));
   for (round = 0; round < ROUNDS; ++round) {
     for (i = 0; i < objects; ++i) {
       Size size = i % 1000 == 0 ? 50000 : 16 + i % 7 * 16;

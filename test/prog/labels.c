@@ -3,13 +3,16 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * It prints the addresses of the arena, the pool, an object that has a label, one whose address had a label before, and
- * one whose label was taken away.
+ * one whose label was taken away.  Where events of kind Sync are sent, it waits for a lock with a label when it ends.
  */
 #include <stdio.h>
 
+#include "emit/event.h"
 #include "emit/pawprint.h"
 #include "mm/arena.h"
 #include "mm/pool.h"
+
+static int lock;
 
 int main(void)
 {
@@ -36,5 +39,7 @@ int main(void)
          (unsigned long long)(Word)labelled, (unsigned long long)(Word)again, (unsigned long long)(Word)none);
   (void)fflush(stdout);
   EventUserString(big, "last");
+  EventLabel(&lock, EventIntern("the lock"));
+  EVENT_UP(MutexRequest, 1, &lock);
   return 0;
 }

@@ -42,7 +42,7 @@ for my $options (@options) {
     my ($view, $report) = (view('collections', @$options), view('report', @$options));
     my @theirs = sort { $a->{begin} <=> $b->{begin} || $a->{number} <=> $b->{number} } map {
         my $of = $_;
-        +{(map { $_ => $of->{$_} } qw(pid pool number why condemned reclaimed pauses)),
+        +{(map { $_ => $of->{$_} } qw(pid pool label number why condemned reclaimed pauses)),
           map { $_ => ns($of->{$_}) } qw(begin end paused longest)};
     } @{$view->{collections}};
     my @ours = map {
@@ -53,6 +53,7 @@ for my $options (@options) {
     is_deeply [sort { $a->{begin} <=> $b->{begin} || $a->{number} <=> $b->{number} } @ours], \@theirs,
         "@$options: each collection is what the view says of it";
     is $report->{collections_all}, $view->{count}, 'and there are as many';
+    is scalar(grep { ($_->{label} // '') ne 'the objects' } @{$view->{collections}}), 0, 'and all are of the pool with a label';
     for my $one (@{$report->{collections}}) {
         my @lengths = map { $_->[2] } @{$one->{phases}};
         is_deeply [scalar(@lengths), sum(@lengths), (sort { $b <=> $a } @lengths, 0)[0]],
@@ -65,6 +66,7 @@ for my $options (@options) {
 my $report = view('report');
 my (%open, %pauses, $from);
 for (split /\n/, (run("$B/bin/eventcnv", '-k', 'Trace', $log))[1]) {
+    s/\["[^"]*"\]//g; # labels
     my ($time, $who, $name, @rest) = split ' ';
     my %of = map { /^(\w+)=(.*)/ ? ($1 => $2) : () } @rest;
     my $key = "$of{pool} " . ($of{trace} // '');
@@ -104,7 +106,8 @@ sub browse {
     my $is_said = sub {
         my ($one, $how) = @_;
         my $said = $text->('collection-says');
-        like $said, qr/^Collection \Q$one->{number}\E of pool \Q$one->{pool}\E \(/, "$how: collection $one->{number}";
+        like $said, qr/^Collection \Q$one->{number}\E of pool "the objects", \Q$one->{pool}\E \(/,
+            "$how: collection $one->{number}";
         my ($pauses, $paused, $longest, $condemned, $reclaimed) =
             map { $number->($_) } @$one{qw(pauses paused longest condemned reclaimed)};
         like $said, qr/: $pauses pauses?, $paused ns in all, the longest $longest ns/, 'its pauses are exact';

@@ -123,7 +123,8 @@ class Collections {
       .map(({step, length}) => `${step ? "step" : "stop"} ${duration(length)}`);
     if (one.pauses > phases.length) phases.push("\u2026");
     const lasted = one.end === null ? "its end was not recorded" : `it lasted ${duration(one.end - one.begin)}`;
-    return `Collection ${one.number} of pool ${one.pool} (${this.nameOf(one.process)}), ` +
+    const pool = one.label ? `"${one.label}", ${one.pool}` : one.pool;
+    return `Collection ${one.number} of pool ${pool} (${this.nameOf(one.process)}), ` +
       `${one.why ? `${one.why}, ` : ""}at ${seconds(one.begin)} s, ${lasted}: ${things(one.pauses, "pause")}, ` +
       `${count(one.paused)} ns in all, the longest ${count(one.longest)} ns` +
       `${phases.length ? ` (${phases.join(", ")})` : ""}. There were ${count(one.condemned)} bytes, of which ` +

@@ -159,8 +159,8 @@ class Model {
     const end = (value) => (value === null || value === undefined ? null : numberOf(value, what));
     const phase = (one) => ({step: one[0] === 1, begin: numberOf(one[1], what), length: numberOf(one[2], what)});
     this.collections = recordsOf(this.data.collections, what).map((one) => {
-      const result = {process: Number(one.process), pool: textOf(one.pool), why: textOf(one.why), end: end(one.end),
-                      phases: listOf(one.phases, what).map((each) => phase(listOf(each, what)))};
+      const result = {process: Number(one.process), pool: textOf(one.pool), label: textOf(one.label), why: textOf(one.why),
+                      end: end(one.end), phases: listOf(one.phases, what).map((each) => phase(listOf(each, what)))};
       for (const name of ["pid", "number", "begin", "condemned", "reclaimed", "pauses", "paused", "longest"])
         result[name] = numberOf(one[name], what);
       return result;

@@ -225,7 +225,7 @@ class Performance {
       column.bytes("There were", (row) => row.condemned), column.bytes("Taken back", (row) => row.reclaimed),
       column.count("Pauses", (row) => row.pauses), column.time("Longest", (row) => row.longest, {bar: true}),
       column.time("Paused", (row) => row.paused, {hint: "all pauses together"}),
-      column.time("Lasted", lasted, {show: known}), column.text("Pool", (row) => row.pool),
+      column.time("Lasted", lasted, {show: known}), column.text("Pool", (row) => row.label || row.pool),
       column.count("Process", (row) => row.pid, {show: String}),
     ];
   }
