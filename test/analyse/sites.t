@@ -248,8 +248,31 @@ subtest 'wrappers' => sub {
     is($of{zebra}, 1000, 'and a function of another name is not');
 };
 
+subtest 'wrappers of malloc' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $log = "$Dir/wrapped.paw";
+    my $is = sub {
+        my ($want, $name, @options) = @_;
+        my %got = map { $_->{function} => $_->{allocated_objects} }
+            grep { ($_->{module} // '') =~ m{/wrapped$} } @{json('sites', @options, $log)->{sites}};
+        is_deeply(\%got, $want, $name) or diag explain \%got;
+    };
+    my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', $log, "$B/prog/wrapped");
+    is($status, 0, 'recorded') or diag $err;
+    my %callers = map { $_ => 10 } qw(byX byGlib byNew byPython bySqlite bySafe);
+    $is->({%callers, getMemory => 10}, 'are left out of stacks, one behind another, too');
+    $is->({%callers, byOwn => 10}, 'and so is what --skip names', '--skip', '^get');
+    unlike((view('sites', $log))[1], qr/^stacks +are/m, 'a program that is compiled has all its frames');
+    record($log, "$B/prog/wrapped");
+    $is->({xmalloc => 20, g_malloc => 10, 'operator new' => 10, _PyMem_RawMalloc => 10, sqlite3Malloc => 10, getMemory => 10},
+          'where only immediate callers are recorded, a wrapper is one') if `c++filt _Znwm 2>/dev/null` =~ /operator new/;
+};
+
 subtest 'real programs' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $stacks = "$Dir/interpreted.paw";
+    run("$B/bin/eventrec", '-s', 16, '-o', $stacks, 'perl', '-e', 'my @a = map { [$_] } 1 .. 100');
+    like((view('sites', $stacks))[1], qr/^stacks +are those of C functions: /m, 'that frames of Perl are not shown is said');
     my $log = "$Dir/perl.paw";
     record($log, 'perl', '-e', 'my %h; for (1 .. 6000) { $h{$_ % 500} = "x" x ($_ % 300); delete $h{($_ * 7) % 500} }');
     my $doc = compare('perl', $log);

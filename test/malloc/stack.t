@@ -8,6 +8,7 @@ no warnings 'portable'; # addresses have more than 32 bits
 use lib 'test/lib';
 use EndToEnd qw($Dir slurp run);
 use File::Copy qw(copy);
+use JSON::PP qw(decode_json);
 use Test::More;
 
 my $B = $ENV{B} // 'build/cool';
@@ -109,6 +110,16 @@ for my $case ([16, 25, 'observe'], [64, 12, 'observe'], [3, 10, 'observe'], [32,
             values %$frame;
         ok @inside > 0, 'between the two it has frames';
     }
+    # Both plugins were unloaded before the program ended, mostly from the same place: callers are of the one that was there.
+    if ($depth == 64) {
+        my %modules;
+        my @nodes = @{decode_json((run("$B/bin/eventview", qw(sites --json --tree down), $log))[1])->{tree}};
+        while (my $node = shift @nodes) {
+            push @nodes, @{$node->{children}};
+            ++$modules{$node->{module} =~ s{.*/}{}r} if ($node->{function} // '') eq 'pluginCall';
+        }
+        is_deeply [sort keys %modules], ['pluginA.so', 'pluginB.so'], 'readers find callers in each plugin';
+    }
     my ($status, $out, $err) = run("$B/bin/eventcnv", '--check', $log);
     is $status, 0, 'the log lacks nothing' or diag $err;
 }
@@ -163,6 +174,29 @@ for my $case ([16, 25, 'observe'], [64, 12, 'observe'], [3, 10, 'observe'], [32,
     my %seen;
     is scalar(grep { $seen{$_}++ } $live =~ /\{("function": .*?"offset": [^,]*)/g), 0, 'and each caller is named once';
     cmp_ok scalar(keys %seen), '>', 5, 'by function or place';
+}
+
+# Each way to change what is mapped has the stack of its caller.
+{
+    my $log = "$Dir/mapped.paw";
+    my (%name, %calls);
+    `$B/bin/eventrec -s 16 --sample 0 -o $log $B/prog/mapped 2>&1`;
+    my ($frame) = decode(my $events = events($log));
+    for (split /\n/, `$B/bin/eventcnv --symbols -E StackFrame $log`) {
+        $name{"$1 $2"} = $3 if m{^\S+ (\d+)/\d+ StackFrame stack=(\d+) .*\["(\w+)};
+    }
+    for (grep { $_->[0] =~ /^Memory/ } @$events) {
+        my ($event, $pid, $of) = @$_;
+        my ($root, @at) = frames($frame, $pid, $of->{stack} // 0);
+        my $who = $name{"$pid $of->{stack}"} // '';
+        my $main = $name{"$pid " . ($who eq 'main' ? $of->{stack} : $frame->{"$pid $of->{stack}"}[0])} // '';
+        ++$calls{"$event by $who, in $main, " . ($root == 0 ? 'whole' : 'not whole')};
+    }
+    # What the dynamic linker and libc map themselves is not called by the program.
+    delete @calls{grep { !/in main,/ } keys %calls};
+    is_deeply(\%calls, {'MemoryMapStack by map, in main, whole' => 3, 'MemoryUnmapStack by main, in main, whole' => 2,
+        'MemoryRemapStack by main, in main, whole' => 1, 'MemoryBreakStack by main, in main, whole' => 4},
+        'mmap, munmap, mremap, brk and sbrk have the stacks of those who call them') or diag explain \%calls;
 }
 
 # Only the first caller in a module, or in a range of addresses, is recorded: the first of backtrace()'s that lies there.

@@ -12,7 +12,7 @@
 
 #define MB ((size_t)1 << 20)
 
-static char *map(void *place, size_t size, int flags)
+static __attribute__((noinline)) char *map(void *place, size_t size, int flags)
 {
   char *at = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 

@@ -142,6 +142,89 @@ SKIP: {
     is(scalar(() = $err =~ /no symbols for some of its code/g), 1, 'and what it lacks is told once');
 }
 
+# ---- Names that stand in a file that several share (.gnu_debugaltlink), as dwz makes them ----
+
+# linked($name, $code, @flags) -- a shared library of assembler code, in which labels are in no symbol table
+sub linked {
+    my ($name, $code, @flags) = @_;
+    my ($status) = run(qw(gcc -shared -nostdlib -o), "$Dir/$name", @flags, spew("$Dir/$name.s", $code));
+    return $status == 0;
+}
+
+SKIP: {
+    my $id = join '', map { sprintf '%02x', $_ } 1 .. 20;
+    skip 'no gcc, or no readelf', 4 unless has('gcc') && has('readelf');
+    # A string at 4, and at 12 a function with that name.
+    my $theirs = linked('shared.debug', <<'END', "-Wl,--build-id=0x$id");
+    .section .debug_str, "", @progbits
+    .string "pad"
+    .string "theirName"
+    .section .debug_abbrev, "", @progbits
+    .byte 1, 0x3c, 1, 0, 0
+    .byte 2, 0x2e, 0, 0x03, 0x0e, 0, 0
+    .byte 0
+    .section .debug_info, "", @progbits
+    .long 2f - 1f
+1:  .short 4
+    .long 0
+    .byte 8, 1, 2
+    .long 4
+    .byte 0
+2:
+END
+    my $bytes = join ', ', map { "0x$_" } $id =~ /../g;
+    # One function has its name there, another one is what is described there.
+    my $ours = linked('shares', <<"END");
+    .text
+.Lone: nop
+    nop
+.Ltwo: nop
+    ret
+.Lend:
+    .section .debug_abbrev, "", \@progbits
+    .byte 1, 0x11, 1, 0x11, 0x01, 0x12, 0x06, 0, 0
+    .byte 2, 0x2e, 0, 0x03, 0xa1, 0x3e, 0x11, 0x01, 0x12, 0x06, 0, 0
+    .byte 3, 0x2e, 0, 0x31, 0xa0, 0x3e, 0x11, 0x01, 0x12, 0x06, 0, 0
+    .byte 0
+    .section .debug_info, "", \@progbits
+    .long 2f - 1f
+1:  .short 4
+    .long 0
+    .byte 8, 1
+    .quad .Lone
+    .long .Lend - .Lone
+    .byte 2
+    .long 4
+    .quad .Lone
+    .long .Ltwo - .Lone
+    .byte 3
+    .long 12
+    .quad .Ltwo
+    .long .Lend - .Ltwo
+    .byte 0
+2:
+    .section .gnu_debugaltlink, "", \@progbits
+    .string "shared.debug"
+    .byte $bytes
+END
+    skip 'the assembler does not take this', 4 unless $theirs && $ours;
+    my ($text) = (run('readelf', '-SW', "$Dir/shares"))[1] =~ /\] \.text +PROGBITS +(\w+)/;
+    my @places = map { sprintf '%x', hex($text) + $_ } 0, 3;
+    my ($status, $err, @names) = ours("$Dir/shares", \@places);
+    is_deeply(\@names, ["theirName\n??:0", "theirName\n??:0"], 'a file beside that several share has the names') or diag $err;
+    mkdir "$Dir/$_" for 'many', 'many/.build-id', 'many/.build-id/' . substr $id, 0, 2;
+    rename "$Dir/shared.debug", "$Dir/many/.build-id/" . substr($id, 0, 2) . '/' . substr($id, 2) . '.debug';
+    ($status, $err, @names) = ours("$Dir/shares", \@places);
+    is("@names", "??\n??:0 ??\n??:0", 'where it is gone there are none');
+    local $ENV{PAWPRINT_DEBUG_PATH} = "$Dir/many";
+    ($status, $err, @names) = ours("$Dir/shares", \@places);
+    is_deeply(\@names, ["theirName\n??:0", "theirName\n??:0"], 'it is found by its build id');
+    linked('shared.debug', "    .section .debug_str, \"\", \@progbits\n    .string \"pad\"\n    .string \"another\"\n",
+           '-Wl,--build-id=0x' . 'ff' x 20);
+    ($status, $err, @names) = ours("$Dir/shares", \@places);
+    is($names[0], "theirName\n??:0", 'and one with another build id is another one');
+}
+
 # ---- What is no module ----
 
 SKIP: {
@@ -195,6 +278,11 @@ END
     like($out, qr/^site;(?:Pool::get|_ZN4Pool3getEm);inner 1045$/m, 'folded has a frame for each function');
     ($status, $out) = run("$B/bin/eventcnv", qw(-f folded), "$Dir/site.paw");
     like($out, qr/^site;site\+0x[0-9a-f]+ 1045$/m, 'and without --symbols the module');
+
+    ($status, $out) = run("$B/bin/eventview", qw(sites --json), "$Dir/site.paw");
+    my %by = map { $_->{function} // '' => "$_->{allocated_objects} $_->{allocated_bytes}" }
+        grep { ($_->{module} // '') =~ m{/site$} } @{JSON::PP->new->decode($out)->{sites}};
+    is_deeply(\%by, {inner => '10 1045'}, 'a function that was inlined is a caller of its own');
 
     run("$B/bin/eventcnv", qw(--symbols -f pprof -o), "$Dir/site.pb", "$Dir/site.paw");
     my ($sample) = grep { $_->{stack}[0] eq 'inner' } @{profile("$Dir/site.pb")->{samples}};
