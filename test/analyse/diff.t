@@ -84,6 +84,14 @@ subtest 'between two times, by caller' => sub {
             'my %h; for (1 .. 6000) { $h{$_ % 500} = "x" x ($_ % 300); delete $h{($_ * 7) % 500} }'))[0], 0, 'recorded');
     my @event = grep { $_->[2] =~ /^Pool(?!Create|Param)/ } map { [split ' '] } split /\n/, (run("$B/bin/eventcnv", '--symbols', '-k', 'Object', $log))[1] =~ s/\["([^" ]+)[^"]*"\]/["$1"]/gr;
     my ($from, $to) = map { $event[@event * $_][0] } 0.3, 0.8;
+    # It begins with an allocation of what is still there then: that is among what was allocated since.
+    my %gone;
+    for (reverse grep { $_->[0] >= $from && $_->[0] < $to } @event) {
+        my ($time, undef, $name, @rest) = @$_;
+        my %p = map { /^(\w+)=(.*)/ ? ($1 => $2) : () } @rest;
+        $gone{$p{old} // $p{addr}} = 1 if $name =~ /^Pool(?:Free|Resize)/;
+        $from = $time if $name =~ /^PoolAlloc/ && !delete $gone{$p{addr}};
+    }
     my $doc = between('perl', $log, $from, $to);
     # The oracle: objects with the time of their allocation and their site.
     my (%object, %want);
