@@ -17,7 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { demangleWAIT = 5000 }; /* ms for one name */
+enum {
+  demangleWAIT = 5000,      /* ms for one name */
+  demangleLONG = 1 << 22,   /* bytes of an answer that are read, although it is too long to be shown */
+  demangleFailuresMAX = 4   /* names at which it may fail before it is not asked again: each may cost demangleWAIT */
+};
 
 extern char **environ;
 
@@ -77,23 +81,28 @@ void DemangleFinish(Demangler demangler)
   demangler->pid = 0;
 }
 
-/* demangleRead -- a line, without its end, in `room`; FALSE: none came */
+/* demangleRead -- a line, without its end, in `room`, which is empty if the line has no room there; FALSE: none came.
+ * A short name may repeat parts of itself, and stand for one that is much longer: such a line is read to its end, so
+ * that the next one answers the next name. */
 static Bool demangleRead(char *room, int fd)
 {
   struct pollfd ready = {.fd = fd, .events = POLLIN};
-  Size length = 0;
+  Size length = 0, total = 0;
 
-  while (length < DemangleMAX) {
+  while (total < demangleLONG) {
     ssize_t n;
     int answer = poll(&ready, 1, demangleWAIT);
     if (answer < 0 && errno == EINTR)
       continue;
+    if (length == DemangleMAX)
+      length = 0;
     n = answer > 0 ? read(fd, room + length, DemangleMAX - length) : 0;
     if (n <= 0)
       return FALSE;
     length += (Size)n;
+    total += (Size)n;
     if (room[length - 1] == '\n') {
-      room[length - 1] = '\0';
+      room[total <= DemangleMAX ? length - 1 : 0] = '\0';
       return TRUE;
     }
   }
@@ -107,7 +116,7 @@ Bool DemangleMay(const char *name)
 
 const char *Demangle(char *room, Demangler demangler, const char *name)
 {
-  Size length = strlen(name);
+  Size length = strnlen(name, DemangleMAX);
   char line[DemangleMAX];
 
   if (!DemangleMay(name) || length >= DemangleMAX - 1 || memchr(name, '\n', length) != NULL)
@@ -120,7 +129,9 @@ const char *Demangle(char *room, Demangler demangler, const char *name)
   line[length] = '\n';
   if (send(demangler->fd, line, length + 1, MSG_NOSIGNAL) != (ssize_t)(length + 1) ||
       !demangleRead(room, demangler->fd)) {
+    /* The name may be the fault: the next one has another c++filt. */
     DemangleFinish(demangler);
+    demangler->tried = ++demangler->failures >= demangleFailuresMAX;
     return name;
   }
   return room[0] != '\0' ? room : name;

@@ -1,7 +1,8 @@
 /* demangle.h -- names of C++ and Rust as people write them, by c++filt
  *
  * c++filt runs as long as it is needed, and is given one name at a time: a line is written, a line is read.  Where it
- * is not installed, ends, or does not answer in time, names stay as they are.
+ * is not installed, names stay as they are.  Where it ends or does not answer in time, that name does, and the next
+ * one is given to a new c++filt, a few times.
  *
  * Design: design/symbols.md .demangle      Tests: test/symbols/symbols.t, test/symbols/symbolstest.c
  */
@@ -18,7 +19,8 @@ enum { DemangleMAX = 4096 }; /* bytes of a name that is tried, and of what it be
 
 /* All zero at first: nothing was asked yet. */
 typedef struct DemanglerStruct {
-  Bool tried;      /* it has been started */
+  Bool tried;      /* it has been started, and is not to be started again */
+  Count failures;  /* names after which it had to be ended */
   pid_t pid;       /* 0: it does not run */
   int fd;          /* of a socket to it */
 } DemanglerStruct, *Demangler;

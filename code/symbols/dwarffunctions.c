@@ -82,6 +82,8 @@ void DwarfFunctionsRead(DwarfUnit unit)
       depth -= depth > 0;
       continue;
     }
+    if (!DwarfSpend(unit->dwarf, entry.abbrev->count)) /* an attribute may have no bytes */
+      break;
     if (entry.abbrev->tag == functionSUBPROGRAM || entry.abbrev->tag == functionINLINED) {
       functionAddStruct add = {unit, {.die = die, .inlined = entry.abbrev->tag == functionINLINED,
                                       .callFile = (uint32_t)entry.callFile, .callLine = (uint32_t)entry.callLine}};
@@ -101,6 +103,9 @@ DwarfFunction DwarfFunctionOuter(DwarfUnit unit, DwarfFunction function, uint64_
     function = &unit->function[function->outer - 1];
     if (address < function->high)
       return function;
+    /* Functions that overlap, as no compiler's do, may have a long way to the one that is around the address. */
+    if (!DwarfSpend(unit->dwarf, 1))
+      return NULL;
   }
   return NULL;
 }

@@ -46,7 +46,7 @@ ReaderStruct DwarfReader(Dwarf dwarf, unsigned section, uint64_t offset)
 
 const char *DwarfString(Dwarf dwarf, unsigned section, uint64_t offset)
 {
-  ReaderStruct reader = DwarfReader(dwarf, section, offset);
+  ReaderStruct reader = DwarfReader(dwarf, section, 0);
 
-  return reader.failed ? NULL : ReaderString(&reader);
+  return ObjectString(reader.next, ReaderLeft(&reader), offset);
 }

@@ -10,7 +10,7 @@
 
 enum {
   unitTYPE = 0x02, unitSKELETON = 0x04, unitSPLIT = 0x05, unitSPLITTYPE = 0x06, /* DW_UT_... */
-  unitAttributesMAX = 1 << 12, /* of an abbreviation */
+  unitAttributesMAX = 1 << 8, /* of an abbreviation */
 
   atNAME = 0x03, atLINES = 0x10, atLOW = 0x11, atHIGH = 0x12, atFOLDER = 0x1b, atORIGIN = 0x31,
   atSPECIFICATION = 0x47, atRANGES = 0x55, atCALLFILE = 0x58, atCALLLINE = 0x59, atLINKAGE = 0x6e, atSTRBASE = 0x72,

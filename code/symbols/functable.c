@@ -52,10 +52,9 @@ Bool FuncTableAdd(FuncTable table, ObjectFile object)
     return TRUE;
   reader = ReaderOf(bytes, size, 0, object->elf.swapped);
   while (ElfSymbolNext(&symbol, &object->elf, &reader)) {
-    ReaderStruct string = ReaderOf(names, namesSize, symbol.name, FALSE);
     FuncStruct func;
-    if (!funcOf(&func, object, &symbol) || (func.name = ReaderString(&string)) == NULL || func.name[0] == '\0' ||
-        func.name[0] == '$')
+    if (!funcOf(&func, object, &symbol) || (func.name = ObjectString(names, namesSize, symbol.name)) == NULL ||
+        func.name[0] == '\0' || func.name[0] == '$')
       continue;
     func.rank = (uint8_t)(func.rank * 4 + (func.name[0] == '_') + (func.name[0] == '_' && func.name[1] == '_'));
     if (!Grow(&table->func, &table->capacity, table->count, sizeof func))

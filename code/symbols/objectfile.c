@@ -123,6 +123,15 @@ ObjectSection ObjectNamed(ObjectFile object, const char *name)
   return NULL;
 }
 
+const char *ObjectString(const unsigned char *bytes, Size size, uint64_t offset)
+{
+  ReaderStruct reader = ReaderOf(bytes, size, offset, FALSE);
+
+  if (ReaderLeft(&reader) > ObjectStringMAX)
+    reader.limit = reader.next + ObjectStringMAX;
+  return reader.failed ? NULL : ReaderString(&reader);
+}
+
 /* ---- Segments ---- */
 
 static Res objectSegments(ObjectFile object)

@@ -17,7 +17,8 @@
 enum {
   ObjectSectionMAX = 1 << 30,        /* bytes of a section that is read, as it is and unpacked */
   ObjectSectionsMAX = 1 << 16,
-  ObjectSegmentsMAX = 1 << 10
+  ObjectSegmentsMAX = 1 << 10,
+  ObjectStringMAX = 1 << 16          /* bytes of a string, with its end */
 };
 
 typedef struct ObjectSectionStruct {
@@ -54,6 +55,10 @@ extern int ObjectOpenRegular(const char *path, int flags);
  * NULL. */
 extern ObjectSection ObjectNamed(ObjectFile object, const char *name);
 extern const unsigned char *ObjectBytes(ObjectFile object, ObjectSection section, Size *sizeReturn);
+
+/* ObjectString -- the string at an offset of these bytes; NULL: it has no end there, or is longer than any name is.
+ * So a table of strings without ends is not searched from each of its bytes to the last. */
+extern const char *ObjectString(const unsigned char *bytes, Size size, uint64_t offset);
 
 /* ObjectRuns -- is the address in a segment with code? */
 extern Bool ObjectRuns(ObjectFile object, uint64_t address);

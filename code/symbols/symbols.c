@@ -16,7 +16,11 @@
 #include "symbols/dwarf.h"
 #include "symbols/functable.h"
 
-enum { symbolsKeyMAX = 8192, symbolsLineMAX = DebugPathMAX + 512 };
+enum {
+  symbolsKeyMAX = 8192, symbolsLineMAX = DebugPathMAX + 512,
+  symbolsKeptMAX = 256 << 20, /* bytes of names and paths that are kept whole; */
+  symbolsBriefMAX = 256       /* of each further one so many */
+};
 
 /* A module that was asked for. */
 typedef struct symbolsOpenStruct {
@@ -37,6 +41,7 @@ struct SymbolsStruct {
   StringsStruct raw;             /* names as the linker has them, */
   Count shownCapacity;
   uint32_t *shown;               /* and by their number in `strings` those that are shown */
+  Size kept;                     /* bytes of both */
   DemanglerStruct demangler;
   Bool unlined;                  /* files and lines are not wanted */
 };
@@ -158,16 +163,34 @@ static SymbolsOpen symbolsOf(Symbols symbols, const SymbolsModuleStruct *module)
 
 /* ---- Asking ---- */
 
+/* symbolsMost -- bytes that a name or path may have: those of a file may overlap, and be millions of times its size */
+static Size symbolsMost(Symbols symbols)
+{
+  return symbols->kept < symbolsKeptMAX ? DemangleMAX - 1 : symbolsBriefMAX;
+}
+
+/* symbolsKeep -- the number of a name or path, which is cut if it is too long */
+static uint32_t symbolsKeep(Symbols symbols, Strings strings, const char *bytes)
+{
+  Count known = strings->count;
+  Size length = strnlen(bytes, symbolsMost(symbols));
+  uint32_t number = StringsAdd(strings, bytes, length);
+
+  if (strings->count > known)
+    symbols->kept += length;
+  return number;
+}
+
 const char *SymbolsName(Symbols symbols, const char *name)
 {
   char room[DemangleMAX];
   Count known = symbols->raw.count;
-  Size length = strlen(name);
+  Size length = strnlen(name, DemangleMAX);
   uint32_t number;
 
   if (!Grow(&symbols->shown, &symbols->shownCapacity, known, sizeof *symbols->shown))
     return NULL;
-  number = StringsAdd(&symbols->raw, name, length);
+  number = symbolsKeep(symbols, &symbols->raw, name);
   if (number == 0)
     return NULL;
   if (number > known) {
@@ -178,7 +201,7 @@ const char *SymbolsName(Symbols symbols, const char *name)
       name = plain;
     }
     name = Demangle(room, &symbols->demangler, name);
-    symbols->shown[number - 1] = StringsAdd(&symbols->strings, name, strlen(name));
+    symbols->shown[number - 1] = symbolsKeep(symbols, &symbols->strings, name);
   }
   return StringsAt(&symbols->strings, symbols->shown[number - 1], &length);
 }
@@ -192,13 +215,11 @@ static const char *symbolsPath(Symbols symbols, const char *const part[3])
 
   for (i = 0; i < 3; ++i)
     if (part[i] != NULL && part[i][0] != '\0' && length < sizeof path)
-      length += (Size)snprintf(path + length, sizeof path - length, "%s%s",
-                               length > 0 && path[length - 1] != '/' ? "/" : "", part[i]);
+      length += (Size)snprintf(path + length, sizeof path - length, "%s%.*s",
+                               length > 0 && path[length - 1] != '/' ? "/" : "", (int)sizeof path, part[i]);
   if (length == 0)
     return NULL;
-  if (length >= sizeof path)
-    length = sizeof path - 1;
-  return StringsAt(&symbols->strings, StringsAdd(&symbols->strings, path, length), &unused);
+  return StringsAt(&symbols->strings, symbolsKeep(symbols, &symbols->strings, path), &unused);
 }
 
 Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, SymbolsFrame frames, Count max)

@@ -169,6 +169,57 @@ static void testDamaged(uint64_t *state)
   TapOk(unsound == 0 && frames > 0, "%d damaged files are read, to no harm: %zu frames", roundsCOUNT, frames);
 }
 
+/* longest -- bytes of the longest name that is found in the whole file, where all bytes of a section but its last are
+ * the same */
+static Size longest(const char *name)
+{
+  SymbolsFrameStruct frames[SymbolsFramesMAX];
+  char path[32];
+  SymbolsModuleStruct module = {.path = path};
+  unsigned char *filled = malloc(wholeSize);
+  ObjectFile object;
+  ObjectSection section;
+  Symbols symbols;
+  Size most = 0;
+  Index i, f;
+  int fd;
+
+  if (filled == NULL || ObjectOpen(&object, "/proc/self/exe") != ResOK || SymbolsCreate(&symbols, NULL, NULL) != ResOK)
+    return 0;
+  memcpy(filled, whole, wholeSize);
+  section = ObjectNamed(object, name);
+  if (section != NULL && section->head.size > 1)
+    memset(filled + section->head.offset, 'x', section->head.size - 1);
+  ObjectClose(object);
+  fd = fileOf(path, filled, wholeSize);
+  for (i = 0; i < askedCOUNT; ++i) {
+    Count count = SymbolsFind(symbols, &module, asked[i], frames, SymbolsFramesMAX);
+    for (f = 0; f < count; ++f) {
+      Size length = frames[f].function == NULL ? 0 : strlen(frames[f].function);
+      most = length > most ? length : most;
+    }
+  }
+  SymbolsDestroy(symbols);
+  (void)close(fd);
+  free(filled);
+  return most;
+}
+
+/* testLong -- names that overlap: a table of n bytes may have n names with n bytes in the mean */
+static void testLong(void)
+{
+  static unsigned char bytes[2 * ObjectStringMAX];
+  Size symbols = longest(".strtab"), debug = longest(".debug_str");
+
+  memset(bytes, 'x', sizeof bytes - 1);
+  TapOk(symbols > 0 && symbols < DemangleMAX, "a name of the symbol table is cut: it has %zu bytes", symbols);
+  TapOk(debug > 0 && debug < DemangleMAX, "so is one of the debug information: %zu bytes", debug);
+  TapOk(ObjectString(bytes, sizeof bytes, 0) == NULL && ObjectString(bytes, sizeof bytes, sizeof bytes) == NULL &&
+          ObjectString(NULL, 0, 0) == NULL,
+        "what has no end in reach is no string");
+  TapOk(ObjectString(bytes, sizeof bytes, sizeof bytes - ObjectStringMAX) != NULL, "one that just has is one");
+}
+
 static void testReader(void)
 {
   static const unsigned char bytes[] = {0x01, 0x02, 0x03, 0xe5, 0x8e, 0x26, 0x7f, 'a', '\0', 'b', 0x80};
@@ -217,6 +268,33 @@ static void testPerfMap(void)
   (void)rmdir(folder);
 }
 
+/* testLater -- names behind one at which c++filt fails */
+static void testLater(const char *folder, const char *saved)
+{
+  static const char *const later[] = {"read a; head -c 9000 /dev/zero | tr '\\0' x; echo; read a; echo later",
+                                      "mkdir \"$0.once\" && exit; read a; echo later"};
+  char path[64], once[80], room[DemangleMAX];
+  Index i;
+
+  (void)snprintf(path, sizeof path, "%s/c++filt", folder);
+  (void)snprintf(once, sizeof once, "%s.once", path);
+  for (i = 0; i < ARRAY_LENGTH(later); ++i) {
+    DemanglerStruct demangler = {.tried = FALSE};
+    FILE *out = fopen(path, "w");
+    Bool first;
+    if (out == NULL)
+      return;
+    fprintf(out, "#!/bin/sh\nPATH='%s'\n%s\n", saved, later[i]);
+    (void)fclose(out);
+    (void)chmod(path, 0700);
+    first = strcmp(Demangle(room, &demangler, "_ZN4Pool3getEm"), "_ZN4Pool3getEm") == 0;
+    TapOk(first && strcmp(Demangle(room, &demangler, "_Z3putv"), "later") == 0, "'%s': the next name is asked for",
+          later[i]);
+    DemangleFinish(&demangler);
+  }
+  (void)rmdir(once);
+}
+
 /* testDemangle -- c++filt, and programs of its name that do not behave */
 static void testDemangle(void)
 {
@@ -256,6 +334,7 @@ static void testDemangle(void)
     TapOk(strcmp(got, "_ZN4Pool3getEm") == 0, "'%s' is no c++filt, and nobody waits for it", bad[i]);
     DemangleFinish(&demangler);
   }
+  testLater(folder, saved);
   (void)setenv("PATH", saved, 1);
   (void)unlink(path);
   (void)rmdir(folder);
@@ -270,6 +349,7 @@ int main(void)
   testSelf(&state);
   testUnlined();
   testDamaged(&state);
+  testLong();
   testPerfMap();
   testDemangle();
   free(whole);
