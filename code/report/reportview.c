@@ -297,10 +297,14 @@ static void reportWrite(FILE *file, const char *data, Size size)
     fputs(*piece, file);
 }
 
-/* reportReplaces -- may the file be replaced: is it not there, or a report? */
+/* reportReplaces -- may the file be replaced: is it not there, empty, or a report?  Many pages begin as ours does; a
+ * report has the line that names its generator, too. */
 static Bool reportReplaces(const char *path)
 {
-  char begin[64] = "";
+  static const char named[] = "Pawprint eventview report\">\n";
+  const char *end = strstr(reportPageHead[0], named);
+  char begin[256] = "";
+  Size whole = end == NULL ? sizeof begin : (Size)(end - reportPageHead[0]) + sizeof named - 1;
   struct stat status;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   Bool report = fd < 0 && errno == ENOENT;
@@ -308,7 +312,7 @@ static Bool reportReplaces(const char *path)
 
   if (fd >= 0) {
     got = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? read(fd, begin, sizeof begin - 1) : -1;
-    report = got == 0 || (got > 0 && strncmp(begin, reportPageHead[0], (Size)got) == 0);
+    report = got == 0 || (got >= (ssize_t)whole && memcmp(begin, reportPageHead[0], whole) == 0);
     (void)close(fd);
   }
   return report;

@@ -369,6 +369,12 @@ END
     is $status, 1, 'another file is not';
     like $err, qr/mine\.txt: it is there, and is no report$/m, 'and that is said';
     is slurp("$Dir/mine.txt"), "a text of mine\n", 'it is as it was';
+    for my $begin ($page =~ /^(.*?<meta charset="utf-8">\n)/s, substr $page, 0, 100) {
+        spew("$Dir/mine.html", $begin);
+        ($status) = run($view, 'report', '-o', "$Dir/mine.html", $log);
+        is $status, 1, 'nor is a page that begins as a report, in ' . length($begin) . ' bytes';
+        is slurp("$Dir/mine.html"), $begin, 'and stays as it was';
+    }
     ($status, undef, $err) = run($view, 'report', '-o', "$Dir/no/folder/r.html", $log);
     is $status, 1, 'a folder that is not there';
     is_deeply [glob "$Dir/*.html.*"], [], 'nothing is left behind';
