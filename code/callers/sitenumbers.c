@@ -9,6 +9,7 @@
 
 #include "base/aver.h"
 #include "base/grow.h"
+#include "log/scatter.h"
 
 enum { sitePlacesMIN = 256 };
 
@@ -34,8 +35,8 @@ static Bool siteSame(const SiteStruct *a, const SiteStruct *b)
 /* sitePlace -- where the site's number is, or belongs */
 static uint32_t *sitePlace(SiteNumbers numbers, const SiteStruct *site)
 {
-  uint64_t hash = (site->code ^ (uint64_t)site->process << 40 ^ (uint64_t)site->asker << 20 ^ (uint64_t)site->stack) *
-                  0x9e3779b97f4a7c15ull;
+  uint64_t whose = (uint64_t)site->process << 32 | site->stack;
+  uint64_t hash = ScatterMore(ScatterMore(Scatter(site->code), whose), site->asker);
   Index i, mask = numbers->places - 1;
 
   for (i = (Index)(hash >> 32) & mask; numbers->place[i] != 0; i = (i + 1) & mask)

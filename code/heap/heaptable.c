@@ -40,6 +40,7 @@ static Res tableMake(HeapTable table, Count capacity)
   table->count = 0;
   table->limit = tableLimit(capacity);
   table->shift = 64u - (unsigned)__builtin_ctzll(capacity);
+  table->factor = HeapTableFACTOR;
   table->shares = NULL;
   return objects == NULL ? ResMEMORY : ResOK;
 }
@@ -107,6 +108,7 @@ Res HeapTableOwn(HeapTable table)
       return res;
     memcpy(own.objects, table->objects, table->capacity * sizeof *own.objects);
     own.count = table->count;
+    own.factor = table->factor;
     --*table->shares;
     *table = own;
   } else {
@@ -118,12 +120,14 @@ Res HeapTableOwn(HeapTable table)
 
 Res HeapTableGrow(HeapTable table)
 {
+  Bool full = table->count == table->limit;
   HeapTableStruct grown;
   Index i;
 
-  AVER(table->count == table->limit);
-  if (tableMake(&grown, table->capacity * 2) != ResOK)
+  AVER(full || table->factor != ScatterFactor);
+  if (tableMake(&grown, full ? table->capacity * 2 : table->capacity) != ResOK)
     return ResMEMORY;
+  grown.factor = full ? table->factor : ScatterFactor;
   for (i = 0; i < table->capacity; ++i) {
     if (table->objects[i].addr != 0)
       *HeapTableSeek(&grown, table->objects[i].addr) = table->objects[i];
@@ -185,7 +189,9 @@ Bool HeapTableCheck(const HeapTableStruct *table)
   Index i, n = 0;
 
   if (!WordIsPowerOf2(table->capacity) || table->shift != 64u - (unsigned)__builtin_ctzll(table->capacity) ||
-      table->count > table->limit || table->limit >= table->capacity || (table->shares != NULL && *table->shares == 0))
+      table->count > table->limit || table->limit >= table->capacity ||
+      (table->factor != HeapTableFACTOR && table->factor != ScatterFactor) ||
+      (table->shares != NULL && *table->shares == 0))
     return FALSE;
   for (i = 0; i < table->capacity; ++i) {
     if (table->objects[i].addr != 0 && HeapTableSeek(table, table->objects[i].addr) != &table->objects[i])

@@ -16,6 +16,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "log/scatter.h"
 
 typedef struct HeapObjectStruct {
   uint64_t addr;       /* where it is; never 0 */
@@ -29,6 +30,8 @@ typedef struct HeapObjectStruct {
   uint32_t client;     /* the client's; 0 at first */
 } HeapObjectStruct, *HeapObject;
 
+#define HeapTableFACTOR 0x9e3779b97f4a7c15ull
+
 #define HeapSizeMAX (((uint64_t)1 << 55) - 1)
 
 _Static_assert(sizeof(HeapObjectStruct) == 32, "two objects to a cache line");
@@ -39,6 +42,7 @@ typedef struct HeapTableStruct {
   Count count;    /* objects */
   Count limit;    /* the most objects before it grows */
   unsigned shift; /* 64 - log2(capacity) */
+  uint64_t factor; /* HeapTableFACTOR, or ScatterFactor once many addresses had one place */
   Count *shares;  /* how many tables share these objects; NULL: none but this, which may then change them */
 } HeapTableStruct, *HeapTable;
 
@@ -57,7 +61,7 @@ extern Res HeapTableOwn(HeapTable table);
 /* heapTableHome -- where the search for `addr` begins */
 static inline Index heapTableHome(const HeapTableStruct *table, uint64_t addr)
 {
-  return (Index)((addr * 0x9e3779b97f4a7c15ull) >> table->shift);
+  return (Index)((addr * table->factor) >> table->shift);
 }
 
 /* HeapTableTouch -- let the processor fetch what HeapTableSeek(addr) will read */
@@ -87,7 +91,17 @@ static inline Bool HeapObjectLives(HeapObject object)
   return object->addr != 0 && !object->away;
 }
 
-/* HeapTableGrow -- make room for one more object, when count == limit; places move.  ResMEMORY. */
+/* HeapTableFar -- is the place of an address so far from its home as only addresses are that were chosen for it? */
+static inline Bool HeapTableFar(const HeapTableStruct *table, const HeapObjectStruct *place, uint64_t addr)
+{
+  enum { far = 1024 };
+
+  return (((Index)(place - table->objects) - heapTableHome(table, addr)) & (table->capacity - 1)) >= far &&
+         table->factor != ScatterFactor;
+}
+
+/* HeapTableGrow -- make room for one more object, when count == limit, or find other places for all, with a factor
+ * that nobody knows; places move.  ResMEMORY. */
 extern Res HeapTableGrow(HeapTable table);
 
 /* HeapTableInsert -- put an object at the place that HeapTableSeek(addr) found, where none lives; all else is the
@@ -99,7 +113,7 @@ static inline HeapObject HeapTableInsert(HeapTable table, HeapObject place, uint
     place->away = 0;
     return place;
   }
-  if (UNLIKELY(table->count == table->limit)) {
+  if (UNLIKELY(table->count == table->limit || HeapTableFar(table, place, addr))) {
     if (HeapTableGrow(table) != ResOK)
       return NULL;
     place = HeapTableSeek(table, addr);

@@ -11,6 +11,7 @@
 #include "base/aver.h"
 #include "base/crc.h"
 #include "base/grow.h"
+#include "log/scatter.h"
 
 /* ---- What should be there of a process's streams, as its closing header blocks say ---- */
 
@@ -63,9 +64,7 @@ static RegistryStruct tableNoTypes; /* of a process without header: knows no cod
 
 static uint64_t tableHash(uint64_t a, uint64_t b)
 {
-  uint64_t h = (a ^ b * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-
-  return h ^ h >> 31;
+  return ScatterMore(Scatter(b), a);
 }
 
 /* tableSlot -- where a process, or a stream of it, is in the hash, or would be */

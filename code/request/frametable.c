@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/aver.h"
+#include "log/scatter.h"
 #include "request/typecache.h"
 
 enum { frameSTACK = TypeCacheCLIENT, frameCAPACITY = 1024 };
@@ -29,7 +30,7 @@ static uint64_t frameKey(Index process, uint32_t stack)
 /* framePlace -- where the key is, or would be */
 static Frame framePlace(FrameTable table, uint64_t key)
 {
-  Index i = (Index)((key * 0x9e3779b97f4a7c15u) >> 20) & (table->capacity - 1);
+  Index i = (Index)ScatterMore(0, key) & (table->capacity - 1);
 
   while (table->frames[i].key != 0 && table->frames[i].key != key)
     i = (i + 1) & (table->capacity - 1);

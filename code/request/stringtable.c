@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "log/scatter.h"
 
 enum { stringsCAPACITY = 64 };
 
@@ -31,16 +32,15 @@ void StringsFinish(Strings strings)
 
 static uint64_t stringsHash(const char *bytes, Size length)
 {
-  uint64_t hash = length, word;
+  uint64_t hash = Scatter(length + 1), word = 0;
 
   for (; length >= sizeof word; length -= sizeof word, bytes += sizeof word) {
     memcpy(&word, bytes, sizeof word);
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
+    hash = ScatterMore(hash, word);
   }
-  for (; length > 0; --length)
-    hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3u;
-  return hash * 0x9e3779b97f4a7c15u;
+  word = 0;
+  memcpy(&word, bytes, length);
+  return Scatter(ScatterMore(hash, word));
 }
 
 /* stringsPlace -- where the string's number is, or where it should be */

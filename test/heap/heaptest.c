@@ -56,6 +56,37 @@ static void testTable(uint64_t seed)
   HeapTableFinish(&table);
 }
 
+/* testTableChosen -- addresses that were chosen so that all have one place */
+static void testTableChosen(void)
+{
+  enum { CHOSEN = 5000, FAR = 1100 };
+  HeapTableStruct table, other;
+  uint64_t inverse = HeapTableFACTOR, addr;
+  Count found = 0, furthest = 0;
+  Index i, distance;
+
+  for (i = 0; i < 6; ++i)
+    inverse *= 2 - HeapTableFACTOR * inverse;
+  if (HeapTableInit(&table) != ResOK)
+    makeFail("no memory");
+  for (i = 1; i <= CHOSEN; ++i)
+    (void)HeapTablePut(&table, i * inverse);
+  for (i = 0; i < table.capacity; ++i)
+    if ((addr = table.objects[i].addr) != 0) {
+      distance = (i - heapTableHome(&table, addr)) & (table.capacity - 1);
+      furthest = distance > furthest ? distance : furthest;
+    }
+  TapOk(HeapTableCheck(&table) && table.count == CHOSEN && furthest < FAR,
+        "addresses that would all have one place get others: none is further than %zu from its own", furthest);
+  if (HeapTableShare(&other, &table) != ResOK || HeapTableOwn(&other) != ResOK)
+    makeFail("no memory");
+  HeapTableFinish(&table);
+  for (i = 1; i <= CHOSEN; ++i)
+    found += HeapTableSeek(&other, i * inverse)->addr == i * inverse;
+  TapIs(found, CHOSEN, "a copy has them where they are looked for");
+  HeapTableFinish(&other);
+}
+
 /* testTableCheck -- each thing that is always true of a table, made untrue */
 static void testTableCheck(void)
 {
@@ -862,6 +893,7 @@ int main(int argc, char **argv)
     return makeLog(argv[1], argv[2]);
   seed = TapSeed();
   testTable(seed);
+  testTableChosen();
   testTableCheck();
   testOrderCheck();
   testRepairs();
