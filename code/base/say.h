@@ -1,8 +1,8 @@
 /* say.h -- printing for people: strings, lines and sizes, on a stream
  *
  * What a log, a sender or /proc calls its programs, threads, events and files may be any bytes.  Each of these writes
- * them so that nothing in them reaches a terminal as a command: control characters (C0, DEL, and C1 as UTF-8 has it)
- * and bytes that are no UTF-8 stand as \ooo, in octal (TextPlain).
+ * them so that nothing in them reaches a terminal as a command: control characters (C0, DEL, and C1 as UTF-8 has it),
+ * changes of direction and bytes that are no UTF-8 stand as \ooo, in octal (TextPlain).
  *
  * Design: design/view.md .plain .progress      Tests: test/base/basetest.c, test/export/plain.t,
  * test/analyse/progress.t

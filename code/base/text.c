@@ -126,12 +126,22 @@ Size TextUtf8(const char *string, Size left)
   return length;
 }
 
+/* textTurns -- does this character of three bytes change the direction in which others are written?  U+202A to U+202E,
+ * U+2066 to U+2069 */
+static Bool textTurns(const unsigned char *bytes)
+{
+  unsigned last = (unsigned)bytes[1] << 8 | bytes[2];
+
+  return bytes[0] == 0xe2 && ((last >= 0x80aa && last <= 0x80ae) || (last >= 0x81a6 && last <= 0x81a9));
+}
+
 Size TextPrintable(const char *bytes, Size left)
 {
   Size length = TextUtf8(bytes, left);
   unsigned char c = (unsigned char)bytes[0];
 
-  if ((length == 1 && (c < ' ' || c == 0x7f)) || (length == 2 && c == 0xc2 && (unsigned char)bytes[1] < 0xa0))
+  if ((length == 1 && (c < ' ' || c == 0x7f)) || (length == 2 && c == 0xc2 && (unsigned char)bytes[1] < 0xa0) ||
+      (length == 3 && textTurns((const unsigned char *)bytes)))
     return 0;
   return length;
 }

@@ -44,7 +44,8 @@ extern void TextQuoted(Text text, const char *bytes, Size size);   /* in double 
 extern void TextPlain(Text text, const char *bytes, Size size);    /* as it is, but what is not TextPrintable as \ooo */
 
 /* TextUtf8 -- bytes of the sound UTF-8 character at `bytes`, of which `left` (at least 1) are there; 0 if there is none
- * TextPrintable -- the same, and 0 for control characters: C0, DEL and C1, which terminals obey
+ * TextPrintable -- the same, and 0 for what terminals obey: control characters (C0, DEL and C1), and those that change
+ *   the direction of writing, so that a name cannot look like another one
  * TextPutEscape -- a byte as \ooo at `p`, unchecked: TextEscapeMAX bytes */
 enum { TextEscapeMAX = 4 };
 extern Size TextUtf8(const char *bytes, Size left);

@@ -6,12 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "log/logfile.h"
 #include "symbols/inflate.h"
+
+/* objectKernels -- is the file made by the kernel as it is read?  To read it may do something, too. */
+static Bool objectKernels(int place)
+{
+  struct statfs system;
+
+  return fstatfs(place, &system) != 0 || system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC ||
+         system.f_type == DEBUGFS_MAGIC || system.f_type == TRACEFS_MAGIC;
+}
 
 int ObjectOpenRegular(const char *path, int flags)
 {
@@ -23,7 +34,7 @@ int ObjectOpenRegular(const char *path, int flags)
     return -1;
   if (fstat(place, &status) == 0) {
     errno = EINVAL;
-    if (S_ISREG(status.st_mode))
+    if (S_ISREG(status.st_mode) && !objectKernels(place))
       fd = FileAgain(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   }
   (void)close(place);

@@ -43,12 +43,12 @@ typedef struct ObjectFileStruct {
 
 /* ObjectOpen -- open the file at `path`
  * returns   ResIO: errno says why; ResFORMAT: it is no regular file, or no ELF file that has been linked
- * Nothing is opened that is no regular file: neither a device nor a FIFO notices. */
+ * Nothing is opened that is no regular file on a disk or in memory: no device, FIFO or driver notices. */
 extern Res ObjectOpen(ObjectFile *objectReturn, const char *path);
 extern void ObjectClose(ObjectFile object); /* NULL is none */
 
-/* ObjectOpenRegular -- a descriptor for reading a regular file; -1 with errno set, EINVAL if it
- * is none.  `flags` are added to those of open: O_NOFOLLOW. */
+/* ObjectOpenRegular -- a descriptor for reading a regular file that the kernel does not make itself (/proc, /sys); -1
+ * with errno set, EINVAL if it is none.  `flags` are added to those of open: O_NOFOLLOW. */
 extern int ObjectOpenRegular(const char *path, int flags);
 
 /* ObjectNamed -- the section with this name, or NULL.  ObjectBytes -- its bytes, which stay until ObjectClose, or

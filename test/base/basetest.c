@@ -135,6 +135,12 @@ static void testPlain(void)
       wrong += TextPrintable(bytes, 2) != (control ? 0u : TextUtf8(bytes, 2));
     }
   TapIs(wrong, 0, "controls of C0, DEL and C1 are not printable, nor what is no UTF-8");
+  for (wrong = 0, a = 0x2000; a < 0x3000; ++a) {
+    char bytes[] = {(char)(0xe0 | a >> 12), (char)(0x80 | (a >> 6 & 63)), (char)(0x80 | (a & 63))};
+    Bool turns = (a >= 0x202a && a <= 0x202e) || (a >= 0x2066 && a <= 0x2069);
+    wrong += TextPrintable(bytes, 3) != (turns ? 0u : 3u);
+  }
+  TapIs(wrong, 0, "nor are changes of direction, of characters of three bytes");
   TextInit(&text, room, sizeof room);
   TextPlain(&text, "a\\\"\n\xc2\x9b\xc3\xa4\x9b", 9);
   TapOk(strcmp(TextTerminate(&text), "a\\\"\\012\\302\\233\xc3\xa4\\233") == 0,

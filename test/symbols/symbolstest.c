@@ -6,6 +6,7 @@
  */
 #include "symbols/symbols.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -340,12 +341,23 @@ static void testDemangle(void)
   (void)rmdir(folder);
 }
 
+/* testOpened -- what the kernel makes as it is read is not opened */
+static void testOpened(void)
+{
+  int fd = ObjectOpenRegular("/proc/self/exe", 0);
+
+  TapOk(fd >= 0, "a regular file is opened, also by a link in /proc");
+  close(fd);
+  TapOk(ObjectOpenRegular("/proc/self/status", 0) == -1 && errno == EINVAL, "a file of /proc is not");
+}
+
 int main(void)
 {
   uint64_t state = TapSeed();
 
   load();
   testReader();
+  testOpened();
   testSelf(&state);
   testUnlined();
   testDamaged(&state);
