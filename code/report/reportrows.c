@@ -77,7 +77,8 @@ static Res rowsLargest(Rows rows)
 
   if (sorted == NULL)
     return ResMEMORY;
-  memcpy(sorted, rows->caller, rows->callerCount * sizeof *sorted);
+  for (i = 0; i < rows->callerCount; ++i) /* there may be none, and then no memory to copy from */
+    sorted[i] = rows->caller[i];
   qsort_r(sorted, rows->callerCount, sizeof *sorted, rowsCompare, &rows->all);
   for (i = 0; i < rows->callerCount && i < RowsCALLERS; ++i)
     rows->caller[sorted[i].line.group].row = 1;

@@ -9,6 +9,7 @@ use strict;
 use warnings;
 use File::Temp qw(tempdir);
 use Test::More;
+use Time::HiRes qw(time);
 
 my $B = $ENV{B} // 'build/cool';
 my $dir = tempdir(CLEANUP => 1);
@@ -20,9 +21,13 @@ $ENV{PATH} = "$B/bin:$ENV{PATH}";
 my $probe = `$terminal 100 echo x`;
 plan skip_all => 'no terminal to be had' if $? >> 8 == 125;
 
-# The log comes at once, its end later: so opening and reading find the line due.  Or the other way round.
-sub endsLate { "(cat $_[0]; sleep 0.6) |" }
-sub comesLate { "(sleep 0.6; cat $_[0]) |" }
+# The log comes at once, its end later: so opening and reading find the line due.  Or the other way round.  Who needs long
+# to start needs longer for all.
+my $begun = time;
+system('eventcnv --version > /dev/null') == 0 or die;
+my $late = 0.6 + 5 * (time - $begun);
+sub endsLate { "(cat $_[0]; sleep $late) |" }
+sub comesLate { "(sleep $late; cat $_[0]) |" }
 
 # screen(bytes) -- what stands on the terminal in the end
 sub screen {

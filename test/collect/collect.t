@@ -492,7 +492,7 @@ SKIP: {
 }
 SKIP: {
     open my $c, '>', "$dir/static.c" or die;
-    print $c "#include <unistd.h>\nint main(int argc, char **argv) { usleep(argc > 1 ? 300000 : 0); return 0; }\n";
+    print $c "#include <unistd.h>\nint main(int argc, char **argv) { usleep(argc > 1 ? 999999 : 0); return 0; }\n";
     close $c;
     skip 'no static libc', 3 if system("$CC -w -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
     my ($status, $said) = record('static.paw', '--', 'sh', '-c', "cd $dir; ./static; $dir/static; true");
