@@ -157,6 +157,13 @@ static void *mutator(void *closure)
   return NULL;
 }
 
+/* What the thread sanitizer does in the child of a process with threads is its own business. */
+#if defined(__SANITIZE_THREAD__)
+enum { forks = FALSE };
+#else
+enum { forks = TRUE };
+#endif
+
 /* forked -- the child of a fork goes on with the pool */
 static void forked(Run run)
 {
@@ -190,9 +197,8 @@ static Bool once(void)
         abort();
     for (i = 0; i < ARRAY_LENGTH(thread); ++i)
       (void)pthread_join(thread[i], NULL);
-#if !defined(__SANITIZE_THREAD__)
-    forked(&run);
-#endif
+    if (forks)
+      forked(&run);
     run.good = run.good && PoolCheck(run.pool) && ArenaCheck(arena);
     PagesFailAt = 0; /* there is memory again */
     before = refused;
