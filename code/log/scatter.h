@@ -1,7 +1,7 @@
 /* scatter.h -- a factor that scatters the keys of hash tables, another one in each process
  *
- * The keys of a reader's tables stand in logs: addresses, names, numbers.  With a factor that is known somebody can
- * write a log whose keys all have the same place, and each search passes all of them.
+ * The keys of a reader's tables stand in logs: addresses, names, numbers.  If the factor were known,
+ * an attacker could write a log whose keys all have the same place, and each search would pass all of them.
  *
  * Always true: ScatterFactor is odd, and does not change once main or the loader of libpawlog has begun.
  *

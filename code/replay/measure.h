@@ -42,7 +42,7 @@ typedef struct MeasureRangeStruct {
   double low, middle, high;
 } MeasureRangeStruct;
 
-/* MeasureRun -- run all; `say` is told which one is about to run
+/* MeasureRun -- run all allocators; before each run `say` gets the allocator's name
  *
  * run, file   as ReplayChildShare returned them
  * params      of each run; the script's among them */

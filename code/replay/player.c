@@ -21,13 +21,11 @@
 #include "log/logfile.h"
 #include "replay/contents.h"
 #include "replay/resident.h"
+#include "replay/visits.h"
 
 enum {
   PlayAHEAD = 16, /* operations whose slots are fetched before their turn */
-  PlayPAGE = 4096,
-  PlayLINE = 64,
-  PlayREAD = 256,        /* bytes of an object that are read when it is visited */
-  PlayRECENT = 1 << 20   /* objects of a thread that may be visited: its newest */
+  PlayPAGE = 4096
 };
 
 typedef struct PlayThreadStruct {
@@ -59,11 +57,7 @@ struct PlayStruct {
   PlayThread runners;            /* one for each thread */
   PlayPool pool;                 /* by the script's number */
   void **slots;
-  Bool visits;                   /* of one thread: after each operation an object is visited */
-  uint32_t *sizes;               /* with visits: of each slot's object; UINT32_MAX for that and more */
-  uint32_t *recent;              /* with visits: the slots of the newest objects, a ring of PlayRECENT */
-  uint64_t made;                 /* objects that were put there */
-  uint64_t random;               /* the state of playRandom */
+  VisitsStruct visits;           /* of one thread: after each operation an object is visited */
   PlayKept kept;                 /* NULL without verify */
   uint64_t begin;                /* ns */
   uint64_t completed;            /* epochs that all are done with, and all before them; atomic */
@@ -169,12 +163,13 @@ static Bool playRoom(Play play)
   play->pool = playMap(pools * sizeof *play->pool, TRUE);
   play->slots = playMap(slots * sizeof *play->slots, TRUE);
   buffers = playMap(play->threads * size, play->threads * size <= playSHOWN);
-  play->visits = play->params.visits && play->threads == 1;
-  play->sizes = play->visits ? playMap(slots * sizeof *play->sizes, TRUE) : NULL;
-  play->recent = play->visits ? playMap(PlayRECENT * sizeof *play->recent, TRUE) : NULL;
+  play->visits.on = play->params.visits && play->threads == 1;
+  play->visits.random = 0x9e3779b97f4a7c15u; /* the same for each allocator */
+  play->visits.sizes = play->visits.on ? playMap(slots * sizeof(uint32_t), TRUE) : NULL;
+  play->visits.recent = play->visits.on ? playMap(VisitsRECENT * sizeof(uint32_t), TRUE) : NULL;
   play->kept = play->params.verify ? playMap(slots * sizeof *play->kept, TRUE) : NULL;
   if (play->runners == NULL || play->pool == NULL || play->slots == NULL || buffers == NULL ||
-      (play->params.verify && play->kept == NULL) || (play->visits && (play->sizes == NULL || play->recent == NULL)))
+      (play->params.verify && play->kept == NULL) || (play->visits.on && (play->visits.sizes == NULL || play->visits.recent == NULL)))
     return FALSE;
   for (i = 0; i < play->threads; ++i)
     play->runners[i] =
@@ -194,7 +189,6 @@ Play PlayLoad(PlayResult result, PlayParams params)
   }
   play->params = *params;
   play->result = result;
-  play->random = 0x9e3779b97f4a7c15u; /* the same for each allocator */
   if (!playTables(play))
     playFail(play, "cannot read the script: %s", strerror(errno));
   else if (!playRoom(play))
@@ -347,56 +341,11 @@ static void playVerifyResized(Play play, ScriptOp op, void *addr)
   kept->size = op->size;
 }
 
-/* ---- Visits: what the program does with its objects, as far as it matters to the cache ---- */
-
-/* playRead -- read a word of each cache line of an object's first PlayREAD bytes */
-static inline void playRead(const void *addr, uint32_t size)
-{
-  const volatile uint64_t *p = addr;
-  Size end = size < PlayREAD ? size : PlayREAD, at;
-
-  for (at = 0; at + sizeof *p <= end; at += PlayLINE)
-    (void)p[at / sizeof *p];
-}
-
-/* playRandom -- 64 random bits: xorshift, which is quick and has no multiplication */
-static inline uint64_t playRandom(Play play)
-{
-  uint64_t x = play->random;
-
-  x ^= x << 13;
-  x ^= x >> 7;
-  x ^= x << 17;
-  return play->random = x;
-}
-
-/* playVisit -- read one of the newest objects: its distance, in order of allocation, is below 2, 4, 8 ... with the
- * same probability for each */
-static inline void playVisit(Play play)
-{
-  uint64_t random = playRandom(play), known = play->made < PlayRECENT ? play->made : PlayRECENT;
-  unsigned powers = 64 - (unsigned)__builtin_clzll(known | 1); /* 2^powers > known */
-  unsigned power = (unsigned)(((random & UINT32_MAX) * (powers + 1)) >> 32);
-  uint64_t distance = (random >> 32) & (((uint64_t)1 << power) - 1);
-  uint32_t slot;
-  void *addr;
-
-  if (distance >= known)
-    return;
-  slot = play->recent[(play->made - 1 - distance) % PlayRECENT];
-  addr = play->slots[slot];
-  if (addr != NULL && addr != playABSENT)
-    playRead(addr, play->sizes[slot]);
-}
-
 /* playSized -- the slot's object has this size now; `new`: it may be visited from now on */
 static inline void playSized(Play play, ScriptOp op, Bool new)
 {
-  if (!play->visits)
-    return;
-  play->sizes[op->slot] = op->size < UINT32_MAX ? (uint32_t)op->size : UINT32_MAX;
-  if (new)
-    play->recent[play->made++ % PlayRECENT] = op->slot;
+  if (play->visits.on)
+    VisitsSized(&play->visits, op->slot, op->size, new);
 }
 
 static inline void playNew(Play play, PlayThread runner, ScriptOp op, Bool verify)
@@ -456,8 +405,8 @@ static inline void playFree(Play play, ScriptOp op, Bool verify)
     return;
   if (verify)
     playVerifyOld(play, op->slot, addr, TRUE);
-  if (play->visits)
-    playRead(addr, play->sizes[op->slot]); /* programs look at an object before they free it */
+  if (play->visits.on)
+    VisitsRead(addr, play->visits.sizes[op->slot]); /* programs look at an object before they free it */
   if (!UNLIKELY(play->allocator->nothing) && (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops))
     play->allocator->free(play->pool[op->pool].pool, addr, op->size);
 }
@@ -518,8 +467,8 @@ static inline __attribute__((always_inline)) void playChunk(Play play, PlayThrea
       playResize(play, runner, op, verify);
     else
       playRare(play, runner, op);
-    if (play->visits)
-      playVisit(play);
+    if (play->visits.on)
+      VisitsVisit(&play->visits, play->slots, playABSENT);
     __atomic_store_n(&runner->done, ++done, __ATOMIC_RELEASE);
   }
 }
