@@ -10,6 +10,7 @@ use Test::More;
 my %test = (
     sound => 'ok 1, "fine"; diag "a tally"; ok 1, "still";',
     faulty => 'note "SEED=4711"; ok 1, "first"; ok 0, "second"; diag "why"; ok 1, "third";',
+    silent => 'ok 1, "nothing is wrong"; done_testing; require POSIX; POSIX::_exit(3);',
     leaves => 'ok 1, "leaves"; symlink "$ENV{TMPDIR}/log", "/dev/shm/pawprint-left-$$";',
 );
 spew("$Dir/$_.t", "use Test::More; $test{$_} done_testing;\n") for keys %test;
@@ -29,6 +30,11 @@ like $out, $left, 'which is named';
 ($status, $out) = check(2, qw(faulty sound));
 is $status, 1, 'a faulty one';
 like $out, qr{^\S*/faulty\.t .*Failed: 1\)\n  Failed test:  2$}m, 'is named';
+like $out, qr{^make check: what failed, once more:\n\S*/faulty\.t:\n+#   Failed test 'second'\n(?:#.*\n)*# why\n(?:#.*\n)*\z}m,
+    'and last comes why it failed, and nothing of the sound one';
+($status, $out) = check(1, qw(silent));
+is $status, 1, 'one that ends with a status and says nothing';
+like $out, qr{^make check: what failed, once more:\n\S*/silent\.t:\n\z}m, 'is named last, too';
 
 # Who says in his first comments that he takes long comes before who does not, or says it elsewhere.
 spew("$Dir/long.t", "# long.t -- is long\n#\n# Takes long.\n#\nuse Test::More;\nok 1;\ndone_testing;\n");

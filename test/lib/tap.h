@@ -48,7 +48,7 @@ __attribute__((format(printf, 5, 6), unused)) static int tapOk(int ok, const cha
   printf("\n");
   if (!ok) {
     ++tapFailed;
-    printf("# %s:%d: %s\n", file, line, condition);
+    fprintf(stderr, "# not ok %u: %s:%d: %s\n", tapCount, file, line, condition);
   }
   fflush(stdout);
   return ok;
@@ -66,8 +66,8 @@ __attribute__((format(printf, 5, 6), unused)) static int tapIs(uint64_t got, uin
   printf("\n");
   if (got != expected) {
     ++tapFailed;
-    printf("# %s:%d: got %llu (0x%llx), expected %llu (0x%llx)\n", file, line, (unsigned long long)got,
-           (unsigned long long)got, (unsigned long long)expected, (unsigned long long)expected);
+    fprintf(stderr, "# not ok %u: %s:%d: got %llu (0x%llx), expected %llu (0x%llx)\n", tapCount, file, line,
+            (unsigned long long)got, (unsigned long long)got, (unsigned long long)expected, (unsigned long long)expected);
   }
   fflush(stdout);
   return got == expected;

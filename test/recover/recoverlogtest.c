@@ -503,9 +503,8 @@ static void testHostile(uint64_t *seed)
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
-  int fd = mkstemp(path);
 
-  (void)close(fd);
+  leftLog();
   testWhole();
   testHeaderTorn();
   testTwice();
@@ -522,7 +521,7 @@ int main(void)
   testUnborn();
   testUnwritten();
   testHostile(&seed);
-  (void)unlink(path);
+  leftLogEnd();
   MakeFree(&make);
   return TapDone();
 }

@@ -54,12 +54,13 @@ static void testRegular(void)
 {
   MakeProcess process = MakeProcessNew(10, 1);
   LeftStruct left;
-  char name[300];
+  char name[300], another[300];
 
+  (void)snprintf(another, sizeof another, "%s/another", leftFolder);
   trustMake(&left, process);
   TapOk(trustOpened(left.path), "a region of the recording is opened");
   TapIs(got.count, 2 * leftEach, "and what is in it taken");
-  (void)rename(left.path, trustAt(name, "/tmp/another", leftRECORDING));
+  (void)rename(left.path, trustAt(name, another, leftRECORDING));
   TapOk(testReadAll() && got.count == 2 * leftEach, "whatever the log was called then");
   (void)rename(name, left.path);
   (void)snprintf(name, sizeof name, "%s.elsewhere", path);
@@ -179,14 +180,12 @@ static void testShared(void)
 
 int main(void)
 {
-  int fd = mkstemp(path);
-
-  (void)close(fd);
+  leftLog();
   testRegular();
   testStrange();
   testSame();
   testShared();
-  (void)unlink(path);
+  leftLogEnd();
   MakeFree(&make);
   return TapDone();
 }
