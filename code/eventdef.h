@@ -760,6 +760,11 @@ RELATION(ProcessSample, 0x0924, TRUE, System, UUWWWWWW)
   PARAM(ProcessSample, 6, W, minor, "page faults that needed no reading")
   PARAM(ProcessSample, 7, W, major, "page faults that needed reading")
 
+RELATION(ProcessRegion, 0x0925, TRUE, System, UW)
+  DOC(ProcessRegion, "of what process %pid has in memory, %bytes bytes are shared memory of the recording")
+  PARAM(ProcessRegion, 0, U, pid, "the process; told before the sample of which it is true, when it has changed")
+  PARAM(ProcessRegion, 1, W, bytes, "that a process has resident which is recorded, and would not have otherwise")
+
 RELATION(TaskName, 0x0928, TRUE, System, UUS)
   DOC(TaskName, "thread %task of process %pid is called %name")
   PARAM(TaskName, 0, U, pid, "the process")

@@ -10,7 +10,7 @@ use File::Temp qw(tempdir);
 use POSIX ();
 use Time::HiRes qw(time);
 
-our @EXPORT = qw($B $rounds $library $folder line heading which run compare programs quietly record counted resident);
+our @EXPORT = qw($B $rounds $library $folder line heading which python spew run compare programs quietly record counted resident);
 
 our $B = abs_path($ENV{B} // 'build/cool');
 our $rounds = $ENV{ROUNDS} // 5;
@@ -31,6 +31,22 @@ sub heading { printf "\n%s\n", $_[0]; return }
 sub which {
     my ($name) = @_;
     return (grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0];
+}
+
+# python() -- the path of Python's interpreter itself, or undef
+sub python {
+    my $python = which('python3') // return;
+    chomp($python = `$python -c 'import sys; print(sys.executable)'`);
+    return $python eq '' ? undef : $python;
+}
+
+# spew($path, $text) -- make a file
+sub spew {
+    my ($path, $text) = @_;
+    open my $out, '>', $path or die "$path: $!\n";
+    print {$out} $text;
+    close $out or die "$path: $!\n";
+    return;
 }
 
 # run($env, @command) -- CPU seconds, seconds, and peak resident KiB of one run, output thrown away
@@ -89,13 +105,11 @@ sub compare {
 # prepare() -- build the benchmark's programs; those that are there: name, command, environment, ratios to reach
 sub prepare {
     my $sqlite = which('sqlite3');
-    my $python = which('python3');
+    my $python = python();
     my $cc1 = `gcc -print-prog-name=cc1 2>/dev/null`;
     my @programs;
 
     chomp $cc1;
-    $python = `$python -c 'import sys; print(sys.executable)'` if defined $python;
-    chomp $python if defined $python;
     for my $name (qw(mallocloop churn)) {
         system('gcc', '-O2', '-pthread', '-o', "$folder/$name", "bench/prog/$name.c") == 0 or die;
     }
@@ -108,7 +122,7 @@ sub prepare {
         line('sqlite3', 'not installed');
     }
     push @programs, {name => 'perl', command => ['/usr/bin/perl', 'bench/prog/words.pl'], target => 1.07};
-    if (defined $python && $python ne '') {
+    if (defined $python) {
         push @programs, {name => 'python3', command => [$python, 'bench/prog/trees.py'], target => 1.12,
                          env => {PYTHONMALLOC => 'malloc'}};
     } else {

@@ -20,7 +20,7 @@ enum {
 
 enum {
   footprintMAP = TypeCacheCLIENT, footprintUNMAP, footprintREMAP, footprintBREAK, footprintMOVE, footprintSAMPLE,
-  footprintROUND
+  footprintREGION, footprintROUND
 };
 
 /* What event types tell, and by which parameters. */
@@ -31,6 +31,7 @@ static const TypeCacheKnownStruct footprintKnown[] = {
   {"MemoryBreak", footprintBREAK, {"PAWU limit"}}, /* of registry 1.0 */
   {"MemoryBreak", footprintMOVE, {"PAWU limit", "PAWU before"}},
   {"ProcessSample", footprintSAMPLE, {"PAWU pid", "PAWU resident"}},
+  {"ProcessRegion", footprintREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
   {"MachineSample", footprintROUND, {NULL}}, /* told each time that all are looked at */
 };
 
@@ -41,6 +42,7 @@ typedef struct footprintProcessStruct {
   uint32_t older;                /* 1 + the number of one met before with a number like its, or 0 */
   SpansStruct spans;
   uint64_t limit;                /* the break told last, or 0 */
+  uint64_t region;               /* bytes of what is resident that are the recording's */
   uint64_t looked;               /* a collector: when it looked last at all others, or 0 */
   uint64_t now[FootprintKINDS];
   FootprintBytesStruct bytes[FootprintKINDS];
@@ -237,16 +239,21 @@ static void footprintOwn(Footprint footprint, footprintProcess process, LogEvent
   footprintSet(footprint, process, FootprintMAPPED, process->spans.bytes, event->time);
 }
 
-/* footprintSample -- the collector tells what of a process is resident */
+/* footprintSample -- the collector tells what of a process is resident, or how much of that is the recording's */
 static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->param[0]);
-  uint64_t resident = LogEventWord(event, (Index)plan->param[1]);
+  uint64_t bytes = LogEventWord(event, (Index)plan->param[1]);
   footprintProcess process =
     footprintOlder(footprint, footprint->recent[pid % footprintBUCKETS], &event->process->header, pid);
 
-  if (process != NULL && !process->ended && resident > 0) /* a process that is only waited for has none */
-    footprintSet(footprint, process, FootprintRESIDENT, resident, event->time);
+  if (process == NULL || process->ended || bytes == 0) /* a process that is only waited for has none */
+    return;
+  if (plan->tells == footprintREGION)
+    process->region = bytes;
+  else
+    footprintSet(footprint, process, FootprintRESIDENT, bytes > process->region ? bytes - process->region : 0,
+                 event->time);
 }
 
 /* footprintRound -- a collector looks at all */

@@ -98,6 +98,20 @@ const char *CollectorAddress(Collector collector)
   return collector->mark + sizeof collectorVARIABLE - 1;
 }
 
+/* collectorRegions -- bytes of memory that the regions of a process take: what nobody has written to takes none */
+static uint64_t collectorRegions(void *data, uint32_t pid)
+{
+  Collector collector = data;
+  uint64_t bytes = 0;
+  struct stat status;
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i)
+    if ((uint32_t)collector->drain[i]->pid == pid && fstat(collector->drain[i]->file.fd, &status) == 0)
+      bytes += (uint64_t)status.st_blocks * 512;
+  return bytes;
+}
+
 /* collectorWitness -- watch the family from outside.  Where that cannot be done there is a recording all the same. */
 static void collectorWitness(Collector collector)
 {
@@ -106,6 +120,8 @@ static void collectorWitness(Collector collector)
     .interval = (unsigned)collector->settings.sample,
     .follow = !collector->settings.alone,
     .mark = collector->mark,
+    .regions = collectorRegions,
+    .regionsData = collector,
     .terminal = collector->settings.watched ? STDERR_FILENO : -1,
   };
 

@@ -39,6 +39,8 @@ static Res processWatchTree(ProcessWatch watcher, const ProcessWatchSettingsStru
     ProcFinish(&watcher->proc);
   else
     res = SampleCreate(&watcher->sample, watcher->self, &watcher->proc, watcher->tree, settings->interval);
+  if (watcher->sample != NULL)
+    SampleSetRegions(watcher->sample, settings->regions, settings->regionsData);
   return res;
 }
 

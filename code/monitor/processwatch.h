@@ -26,6 +26,8 @@ typedef struct ProcessWatchSettingsStruct {
   unsigned interval;       /* ms between two samples; 0: none */
   Bool follow;             /* the family is more than one process */
   const char *mark;        /* what is in the environment of each process (tree.h); stays the caller's */
+  uint64_t (*regions)(void *data, uint32_t pid); /* SampleRegions; NULL: not known */
+  void *regionsData;
   int terminal;            /* descriptor of the terminal on which the status line is shown; -1: none */
 } ProcessWatchSettingsStruct, *ProcessWatchSettings;
 

@@ -49,6 +49,8 @@ struct SampleStruct {
   SelfEvents self;
   Proc proc;
   Tree tree;
+  SampleRegions regions;     /* NULL: not asked */
+  void *regionsData;
   uint64_t interval;         /* ns; 0: no samples */
   uint64_t treeDue, due;     /* ns on the monotonic clock */
   uint64_t now;              /* us on the monotonic clock, of this round */
@@ -203,6 +205,7 @@ static void sampleThreadLast(SampleThread thread, Sample sample, Bool ended)
 typedef struct SampleProcessStruct {
   SampleThread thread;     /* owned; by rising number */
   Count threads, capacity;
+  uint64_t regions;        /* bytes of the recording's, as told; 0: nothing was */
   Bool stale;              /* a thread may have started and another ended since they were listed */
   ProcStatStruct told;     /* as in the last sample of the process; pid 0: there was none */
 } SampleProcessStruct, *SampleProcess;
@@ -231,6 +234,18 @@ Bool SampleCheck(Sample sample)
   return threads == sample->threads && threads <= SampleThreadsMAX && ProcCheck(sample->proc);
 }
 
+/* sampleRegions -- emit how much of the process's memory is the recording's, if that has changed */
+static void sampleRegions(Sample sample, SampleProcess process, uint32_t pid)
+{
+  SelfEvents self = sample->self;
+  uint64_t bytes = sample->regions != NULL ? sample->regions(sample->regionsData, pid) : 0;
+
+  if (bytes == 0 || bytes == process->regions)
+    return;
+  EVENT_UW(ProcessRegion, pid, (Word)bytes);
+  process->regions = bytes;
+}
+
 /* sampleProcess -- emit a sample of a process as a whole if something has changed; `last`: in any case */
 static void sampleProcess(Sample sample, TreeMember member, Bool last)
 {
@@ -242,6 +257,7 @@ static void sampleProcess(Sample sample, TreeMember member, Bool last)
       is->virtual == was->virtual && is->user == was->user && is->system == was->system && is->minor == was->minor &&
       is->major == was->major)
     return;
+  sampleRegions(sample, process, is->pid);
   EVENT_UUWWWWWW(ProcessSample, is->pid, (uint32_t)is->threads, (Word)is->resident, (Word)is->virtual, (Word)is->user,
                  (Word)is->system, (Word)is->minor, (Word)is->major);
   *was = *is;
@@ -292,6 +308,12 @@ Res SampleCreate(Sample *sampleReturn, SelfEvents self, Proc proc, Tree tree, un
   AVER(SampleCheck(sample));
   *sampleReturn = sample;
   return ResOK;
+}
+
+void SampleSetRegions(Sample sample, SampleRegions regions, void *data)
+{
+  sample->regions = regions;
+  sample->regionsData = data;
 }
 
 static void sampleRemove(Sample sample, SampleProcess process, Index i)

@@ -40,6 +40,11 @@ enum {
  * errors            ResMEMORY */
 extern Res SampleCreate(Sample *sampleReturn, SelfEvents self, Proc proc, Tree tree, unsigned interval);
 
+/* SampleRegions -- how many bytes of a process's memory are regions of the recording; 0: not known, or not any more
+ * SampleSetRegions -- call that with `data` before each sample of a process, and emit what it says (ProcessRegion) */
+typedef uint64_t (*SampleRegions)(void *data, uint32_t pid);
+extern void SampleSetRegions(Sample sample, SampleRegions regions, void *data);
+
 /* SampleDestroy -- emit the last samples of all; to be called before TreeDestroy */
 extern void SampleDestroy(Sample sample);
 extern Bool SampleCheck(Sample sample);

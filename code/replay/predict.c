@@ -17,10 +17,11 @@
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
 #define predictUNSURE  30e-9 /* ... give or take */
 
-enum { predictSAMPLE = TypeCacheCLIENT };
+enum { predictSAMPLE = TypeCacheCLIENT, predictREGION };
 
 static const TypeCacheKnownStruct predictKnown[] = {
   {"ProcessSample", predictSAMPLE, {"PAWU pid", "PAWU resident", "PAWU user", "PAWU system"}},
+  {"ProcessRegion", predictREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
 };
 
 static double predictMost(double a, double b)
@@ -51,6 +52,7 @@ void PredictBegin(Predict predict, LogProcess process)
   predict->process = process;
   predict->known = FALSE;
   predict->cpu = predict->peak = 0;
+  predict->region = 0;
 }
 
 Bool PredictWants(EventType type)
@@ -58,7 +60,7 @@ Bool PredictWants(EventType type)
   TypeCacheTellStruct tell;
 
   TypeCacheMatch(&tell, type, predictKnown, ARRAY_LENGTH(predictKnown));
-  return tell.tells == predictSAMPLE;
+  return tell.tells != TypeCacheNOTHING;
 }
 
 void PredictEvent(Predict predict, LogEvent event)
@@ -67,11 +69,16 @@ void PredictEvent(Predict predict, LogEvent event)
   LogProcess process = predict->process;
   uint64_t cpu, peak;
 
-  if (tell == NULL || tell->tells != predictSAMPLE || process == NULL ||
+  if (tell == NULL || tell->tells == TypeCacheNOTHING || process == NULL ||
       LogEventWord(event, (Index)tell->param[0]) != process->header.pid ||
       strcmp(event->process->header.boot, process->header.boot) != 0)
     return;
   peak = LogEventWord(event, (Index)tell->param[1]);
+  if (tell->tells == predictREGION) {
+    predict->region = peak;
+    return;
+  }
+  peak = peak > predict->region ? peak - predict->region : 0;
   cpu = LogEventWord(event, (Index)tell->param[2]) + LogEventWord(event, (Index)tell->param[3]);
   predict->known = TRUE;
   predict->cpu = predictMost(predict->cpu, (double)cpu / 1e6);

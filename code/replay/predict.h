@@ -24,7 +24,8 @@ typedef struct PredictStruct {
   TypeCacheStruct types;
   Bool known;              /* there was a sample */
   double cpu;              /* seconds of processor time, until the last sample */
-  double peak;             /* resident bytes, at most */
+  double peak;             /* resident bytes, at most, without the recording's */
+  uint64_t region;         /* those, as told last */
   uint64_t operations;     /* that it recorded: each took time */
 } PredictStruct, *Predict;
 

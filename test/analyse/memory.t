@@ -77,6 +77,21 @@ like $text, qr/^resident +\d+ bytes .*, as sampled, .*; at end/m, 'resident';
     like scalar(`$b/bin/eventview $log`), qr/^resident .*, as sampled, @{[sprintf '%.3f', $of->{resident_samples_apart}]} s apart at most$/m, 'and says';
     unlike scalar(`$b/bin/eventview -E ProcessSample $log`), qr/apart/, 'where there are such events';
 }
+
+# The recording's own memory is not the program's: what it says itself is told.
+{
+    my $log = "$folder/regions.paw";
+    my $program = 'for (1 .. 3) { @a = map { [$_] } 1 .. 100000 } select undef, undef, undef, 0.5; open F, "<", "/proc/$$/status"; '
+        . 'print grep { /^Rss/ } <F>; select undef, undef, undef, 0.5';
+    my %says = `$b/bin/eventrec --force --sample=20 -o $log -- perl -e '$program' 2>$folder/err` =~ /^(Rss\w+):\s+(\d+) kB$/mg;
+    my $own = ($says{RssAnon} + $says{RssFile}) * 1024;
+    my ($process) = @{decode_json(scalar `$b/bin/eventview --json $log`)->{processes}};
+    cmp_ok $says{RssShmem}, '>', 200, 'a program that is recorded has regions in its memory';
+    cmp_ok abs($process->{resident_bytes} - $own), '<', $own / 20,
+        "which are not counted as resident ($process->{resident_bytes}, $own without)";
+    my ($regions) = `$b/bin/eventcnv -E ProcessRegion $log` =~ /bytes=(\d+)\n\z/;
+    cmp_ok abs($regions - $says{RssShmem} * 1024), '<', 100_000, 'but told';
+}
 like $text, qr/^  $parent->{pid} .*, 67\.0 MiB mapped.*\n  $child .*, 32\.0 MiB mapped.*: /m, 'by size';
 
 # The largest of a family is neither the first that there was nor the last.

@@ -159,6 +159,32 @@ static void testThreads(Count keep)
   end();
 }
 
+static uint64_t regions(void *data, uint32_t pid) { return pid == 100 ? *(uint64_t *)data : 0; }
+
+static void testRegions(void)
+{
+  FakeStruct runs = sleeper;
+  uint64_t bytes = 700;
+
+  begin(10, 100);
+  SampleSetRegions(sample, regions, &bytes);
+  TapHas(poll(), "ProcessRegion pid=100 bytes=700\nProcessSample pid=100",
+         "what of a process's memory is the recording's is told before its sample");
+  runs.minor = 1;
+  FakeStat(100, 100, &runs), FakeStat(100, 0, &runs);
+  schedstat(100, 100, "40005000 10002000 4\n");
+  TapHasNot(poll(), "ProcessRegion", "once");
+  runs.minor = 2;
+  bytes = 900;
+  FakeStat(100, 100, &runs), FakeStat(100, 0, &runs);
+  schedstat(100, 100, "40005000 10002000 5\n");
+  TapHas(poll(), "ProcessRegion pid=100 bytes=900\nProcessSample pid=100", "until it changes");
+  bytes = 0; /* the region is gone */
+  TreeEnded(tree, 100, 0);
+  TapHasNot(See(self), "ProcessRegion", "of the last sample what was told last is true");
+  end();
+}
+
 static void testUnmeasured(void)
 {
   FakeStruct runs = sleeper;
@@ -298,6 +324,7 @@ int main(void)
   testThreads(10);
   testThreads(0);
   testThreads(1000);
+  testRegions();
   testUnmeasured();
   testPace();
   testReal();
