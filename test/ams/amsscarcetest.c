@@ -117,8 +117,8 @@ static void mutate(Run run, AMSAP ap, Addr *root, Addr *weak)
     if (i > 1500 && i % 50 == 0)
       (void)AMSStep(run->pool, 200);
   }
-  *weak = *root;
-  if (!refuse(AMSCollect(run->pool)) || *weak != *root)
+  __atomic_store_n(weak, *root, __ATOMIC_RELAXED);
+  if (!refuse(AMSCollect(run->pool)) || AMSWeakGet(run->pool, weak) != *root)
     wrong(run);
   while (AMSMessageGet(&got, run->pool))
     if (objectOf(got)->size < 32)
