@@ -54,7 +54,7 @@ static void testRegular(void)
 {
   MakeProcess process = MakeProcessNew(10, 1);
   LeftStruct left;
-  char name[300], another[300];
+  char name[300], another[64];
 
   (void)snprintf(another, sizeof another, "%s/another", leftFolder);
   trustMake(&left, process);
