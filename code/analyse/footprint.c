@@ -20,7 +20,7 @@ enum {
 
 enum {
   footprintMAP = TypeCacheCLIENT, footprintUNMAP, footprintREMAP, footprintBREAK, footprintMOVE, footprintSAMPLE,
-  footprintREGION, footprintROUND
+  footprintREGION, footprintPEAK, footprintROUND
 };
 
 /* What event types tell, and by which parameters. */
@@ -32,6 +32,7 @@ static const TypeCacheKnownStruct footprintKnown[] = {
   {"MemoryBreak", footprintMOVE, {"PAWU limit", "PAWU before"}},
   {"ProcessSample", footprintSAMPLE, {"PAWU pid", "PAWU resident"}},
   {"ProcessRegion", footprintREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
+  {"ProcessPeak", footprintPEAK, {"PAWU pid", "PAWU resident"}},
   {"MachineSample", footprintROUND, {NULL}}, /* told each time that all are looked at */
 };
 
@@ -239,6 +240,24 @@ static void footprintOwn(Footprint footprint, footprintProcess process, LogEvent
   footprintSet(footprint, process, FootprintMAPPED, process->spans.bytes, event->time);
 }
 
+/* footprintPeak -- a process that ends says how much of it was resident at most.  When that was is not known: for all
+ * processes together it counts only if this one is the last. */
+static void footprintPeak(Footprint footprint, footprintProcess process, uint64_t bytes, uint64_t time)
+{
+  FootprintBytes its = &process->bytes[FootprintRESIDENT], all = &footprint->bytes[FootprintRESIDENT];
+
+  if (!its->known)
+    footprintSet(footprint, process, FootprintRESIDENT, bytes, time);
+  if (bytes > its->peak) {
+    its->peak = bytes;
+    its->peakTime = time;
+  }
+  if (bytes > all->peak && footprint->now[FootprintRESIDENT] == process->now[FootprintRESIDENT]) {
+    all->peak = bytes;
+    all->peakTime = time;
+  }
+}
+
 /* footprintSample -- the collector tells what of a process is resident, or how much of that is the recording's */
 static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell plan)
 {
@@ -249,11 +268,15 @@ static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell p
 
   if (process == NULL || process->ended || bytes == 0) /* a process that is only waited for has none */
     return;
-  if (plan->tells == footprintREGION)
+  if (plan->tells == footprintREGION) {
     process->region = bytes;
+    return;
+  }
+  bytes = bytes > process->region ? bytes - process->region : 0;
+  if (plan->tells == footprintPEAK)
+    footprintPeak(footprint, process, bytes, event->time);
   else
-    footprintSet(footprint, process, FootprintRESIDENT, bytes > process->region ? bytes - process->region : 0,
-                 event->time);
+    footprintSet(footprint, process, FootprintRESIDENT, bytes, event->time);
 }
 
 /* footprintRound -- a collector looks at all */

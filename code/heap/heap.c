@@ -162,13 +162,40 @@ static void heapBatch(Heap heap)
   heap->fetched = heap->in;
 }
 
-/* heapState -- an event of a process's state dump */
+/* heapTouch -- of an object so many bytes are in memory.  Where the object is not known, it is that of an allocation
+ * whose event comes late; then its pages are not known, either. */
+static void heapTouch(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
+{
+  HeapOperationStruct operation = {.kind = HeapTOUCH, .process = event->process->number, .thread = thread};
+  HeapPool pool = heapPoolOf(process, LogEventWord(event, (Index)plan->param[HeapParamPOOL]));
+  HeapObject object;
+
+  if (pool == NULL) {
+    heap->res = ResMEMORY;
+    return;
+  }
+  object = pool->table.objects != NULL
+             ? HeapTableSeek(&pool->table, LogEventWord(event, (Index)plan->param[HeapParamADDR])) : NULL;
+  if (object == NULL || !HeapObjectLives(object))
+    return;
+  operation.pool = pool;
+  operation.object = object;
+  operation.time = process->order.now;
+  operation.size = LogEventWord(event, (Index)plan->param[HeapParamTOUCHED]);
+  heap->client.other(heap->client.data, &operation);
+}
+
+/* heapState -- an event of a process's state dump, or one that tells more of an object */
 static void heapState(Heap heap, HeapProcess process, HeapThread thread, HeapPlan plan, LogEvent event)
 {
   HeapPool pool;
   Index i;
 
   HeapCatchUp(heap);
+  if (plan->does == HeapDoesTOUCH) {
+    heapTouch(heap, process, thread, plan, event);
+    return;
+  }
   if (plan->does == HeapDoesKINDSON) {
     HeapOffOn(heap, process, event);
     return;

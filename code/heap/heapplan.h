@@ -16,7 +16,7 @@
 enum {
   HeapParamPOOL, HeapParamADDR, HeapParamSIZE, HeapParamALIGN, HeapParamOLD, HeapParamARENA, HeapParamCLASS,
   HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamSTACK, HeapParamTHREAD, HeapParamPID,
-  HeapParamPROGRAM,
+  HeapParamPROGRAM, HeapParamTOUCHED,
   HeapParamLIMIT
 };
 
@@ -29,7 +29,7 @@ static inline Bool HeapParamIsText(Index param)
 /* What a type of event does. */
 typedef enum HeapDoes {
   HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
-  HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesKINDSON,
+  HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesKINDSON, HeapDoesTOUCH,
   HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY, HeapDoesARENACREATE, HeapDoesARENADESTROY,
   HeapDoesSEGALLOC, HeapDoesSEGFREE,
   HeapDoesTHREAD, HeapDoesTHREADEND, HeapDoesEXIT, HeapDoesEXEC

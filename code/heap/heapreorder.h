@@ -109,6 +109,7 @@ typedef enum HeapOperationKind {
   HeapRESIZE,       /* object has a new size and perhaps address; oldSize, oldAddr are those before */
   HeapRESIZEFAIL,   /* object is back as it was */
   HeapRESIZEPAST,   /* an object that has been freed had been resized before; object is what it had become */
+  HeapTOUCH,        /* of object so many bytes are in memory: size */
   HeapPOOLCREATE,   /* pool is new; its class may become known only now, its parameters follow */
   HeapPOOLPARAM,    /* name, size */
   HeapPOOLDESTROY,  /* pool goes; its objects have been freed */
@@ -136,7 +137,7 @@ typedef struct HeapOperationStruct {
   HeapObject object; /* valid while the hook runs; FREE: as it was */
   uint64_t site;     /* ALLOC, RESIZE: who asked for it (HeapSiteIsStack); 0: that was not recorded */
   uint64_t oldAddr, oldSize; /* RESIZE */
-  uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value */
+  uint64_t addr, size, grain; /* arenas; POOLPARAM: size is the value; TOUCH: bytes */
   uint64_t objects, bytes;    /* PROCESSBEGIN, PROCESSEND: that live in it, */
   uint64_t doubt;             /* PROCESSBEGIN: give or take so many */
   const char *name;  /* POOLPARAM; nameLength bytes */

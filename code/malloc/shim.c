@@ -84,6 +84,27 @@ static __attribute__((noinline)) void shimFreeFrom(void *p, const void *site)
   ShimNext.free(p);
 }
 
+/* shimGotLarge, shimFreeLarge -- the same of objects of which it matters how much is touched */
+static __attribute__((cold, noinline)) void *shimGotLarge(void *p, size_t size, const void *site)
+{
+  ShimLargeNew(p, size);
+  if (UNLIKELY(ShimNext.depth != 0))
+    return ShimGotFrom(p, size, site);
+  EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
+  return p;
+}
+
+static __attribute__((cold, noinline)) void shimFreeLarge(void *p, const void *site)
+{
+  ShimLargeGone(p);
+  if (UNLIKELY(ShimFrees)) {
+    shimFreeFrom(p, site);
+    return;
+  }
+  EVENT_PA(PoolFree, ShimNext.pool, (Addr)p);
+  ShimNext.free(p);
+}
+
 /* shimGotInside -- what a call inside another one gives: the same, or in a lookup early memory instead */
 static __attribute__((cold, noinline)) void *shimGotInside(void *p, size_t size)
 {
@@ -106,6 +127,8 @@ static inline void *shimGot(void *p, size_t size, const void *site)
     return p;
   if (UNLIKELY(ShimWithin != ShimOUTSIDE))
     return shimGotInside(p, size);
+  if (UNLIKELY(size >= ShimLargeSIZE))
+    return shimGotLarge(p, size, site);
   if (UNLIKELY(ShimNext.depth != 0))
     return ShimGotFrom(p, size, site);
   if (UNLIKELY(!EventTry(EventPoolAllocKIND, sizeof(EventPAWStruct), &at)))
@@ -126,6 +149,10 @@ SHIM void free(void *p)
   if (UNLIKELY(p == NULL || ShimIsEarly(p)))
     return;
   if (EVENT_PRESENT(PoolFree) && EVENT_WANTED(EventPoolFreeKIND) && LIKELY((ShimWithin & ShimINSIDE) == 0)) {
+    if (UNLIKELY(ShimLargeMay(p))) {
+      shimFreeLarge(p, SITE);
+      return;
+    }
     if (UNLIKELY(ShimFrees)) {
       shimFreeFrom(p, SITE);
       return;
@@ -148,6 +175,8 @@ SHIM void *calloc(size_t count, size_t size)
     return shimFailed(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
   if (UNLIKELY(ShimWithin != ShimOUTSIDE))
     return p;
+  if (UNLIKELY(count * size >= ShimLargeSIZE))
+    ShimLargeNew(p, count * size);
   if (UNLIKELY(ShimNext.depth != 0))
     return shimZeroFrom(p, count * size, SITE);
   EVENT_PAW(PoolAllocZero, ShimNext.pool, (Addr)p, count * size);
@@ -168,6 +197,7 @@ static void *shimResizeEarly(void *old, size_t size)
 
 static inline void *shimResize(void *old, size_t size, const void *site)
 {
+  Size large = 0; /* the object's size, if it is a large one */
   void *p;
 
   if (old == NULL)
@@ -182,10 +212,14 @@ static inline void *shimResize(void *old, size_t size, const void *site)
     p = ShimNext.realloc(old, 0);
     return p != NULL ? shimGot(p, 0, site) : NULL;
   }
+  if (UNLIKELY(ShimLargeMay(old)))
+    large = ShimLargeMoves(old);
   EVENT_PAW(PoolResizeBegin, ShimNext.pool, (Addr)old, size);
   p = ShimNext.realloc(old, size);
   if (UNLIKELY(p == NULL))
     errno = ENOMEM;
+  if (UNLIKELY(p != NULL ? size >= ShimLargeSIZE : large != 0))
+    ShimLargeNew(p != NULL ? p : old, p != NULL ? size : large);
   if (UNLIKELY(ShimNext.depth != 0))
     return shimResizedFrom(old, p, size, site);
   EVENT_PAAW(PoolResizeEnd, ShimNext.pool, (Addr)old, (Addr)p, size);
@@ -253,6 +287,8 @@ static inline void *shimAligned(size_t align, size_t size, const void *site)
   p = ShimNext.memalign(align, size);
   if (UNLIKELY(p == NULL))
     return shimFailed(size);
+  if (UNLIKELY(size >= ShimLargeSIZE))
+    ShimLargeNew(p, size);
   SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
   return p;
 }

@@ -117,6 +117,7 @@ SHIM void *sbrk(intptr_t more)
 /* shimEnd -- the process ends by `next`, or by the system; the log is brought up to date before */
 static _Noreturn void shimEnd(void (*next)(int status), int status)
 {
+  ShimEnd();
   EmitterEnd();
   EmitterEnding(TRUE);
   if (next != NULL)

@@ -181,6 +181,8 @@ static inline void *operatorGot(void *p, size_t size, size_t align, const void *
   Bool failed = ShimWithin == ShimOUTSIDE && !ShimNext.manages;
 
   ShimWithin = ShimOUTSIDE;
+  if (UNLIKELY(size >= ShimLargeSIZE && p != NULL))
+    ShimLargeNew(p, size);
   if (UNLIKELY(p == NULL)) {
     if (!failed)
       EVENT_PW(PoolAllocFail, ShimNext.pool, size);

@@ -66,7 +66,7 @@ FIRST(size_t, usable, (const void *p), (p), 0)
 
 ShimNextStruct ShimNext __attribute__((aligned(64))) = { /* one line of the cache */
   shimFirst_malloc, shimFirst_free, shimFirst_calloc, shimFirst_realloc, shimFirst_memalign, shimFirst_usable,
-  &shimForeign, 0, FALSE,
+  &shimForeign, 0, FALSE, FALSE,
 };
 
 Bool ShimFrees;
@@ -198,7 +198,8 @@ static void shimObserve(void)
   SERVING_FUNCTIONS(X)
 #undef X
   ShimNextSymbol(&next.usable, "malloc_usable_size");
-  if (!shimLibc(&next)) {
+  next.libc = shimLibc(&next);
+  if (!next.libc) {
     shimDeepen(&next);
     (void)ShimPassTo();
   }
@@ -223,7 +224,7 @@ static Bool shimDebugs(void)
 static void shimManage(void)
 {
   ShimNextStruct next = {
-    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, SGFUsableSize, NULL, 0, TRUE,
+    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, SGFUsableSize, NULL, 0, TRUE, FALSE,
   };
   Bool debug = shimDebugs();
 

@@ -14,6 +14,7 @@
 
 #include "base/types.h"
 #include "emit/event.h"
+#include "malloc/shimlarge.h"
 #include "malloc/shimstack.h"
 
 /* Failure is NULL; errno then is the wrappers' business. */
@@ -27,6 +28,7 @@ typedef struct ShimNextStruct {
   void *pool; /* what events name as the pool */
   uint8_t depth;   /* of the stacks that events of allocations carry; 1: the caller alone, 0: nothing */
   uint8_t manages; /* Pawprint's own pool serves */
+  uint8_t libc;    /* libc's own serves */
 } ShimNextStruct;
 
 extern ShimNextStruct ShimNext;
@@ -49,10 +51,12 @@ static inline Bool ShimIsEarly(const void *p)
 
 /* ShimStart -- choose, if nobody has, and name the pool
  * ShimAwake -- from here on the library may record: name the pool, if it was chosen before (EmitterSleeps)
+ * ShimEnd -- tell what is known of the process before it ends
  * ShimTell -- name the pool that stands for the program's malloc; Pawprint's own has told of itself */
 extern void ShimStart(void);
 extern void ShimAwake(void);
 extern void ShimTell(void);
+extern void ShimEnd(void);
 
 /* ---- Calls inside calls: only the outermost one has an event ----
  *
@@ -118,6 +122,8 @@ extern void *ShimGotFrom(void *p, size_t size, const void *site) __attribute__((
 
 #define SHIM_TELL_FREE(p, site) \
   do { \
+    if (UNLIKELY(ShimLargeMay(p))) \
+      ShimLargeGone(p); \
     if (LIKELY(!ShimFrees)) \
       EVENT_PA(PoolFree, ShimNext.pool, (Addr)(p)); \
     else \

@@ -13,6 +13,8 @@
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "emit/emitter.h"
 #include "emit/modules.h"
@@ -193,7 +195,9 @@ static void shimBefore(void)
            "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
 }
 
-/* ---- The beginning ---- */
+/* ---- The beginning and the end ---- */
+
+enum { shimMOMENT = 50000 }; /* us of processor time: the end of a process that took less is not to take longer */
 
 /* shimState -- for a log that begins now */
 static Bool shimState(StateDumpStep step)
@@ -205,10 +209,48 @@ static Bool shimState(StateDumpStep step)
   return TRUE;
 }
 
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
+/* shimPeak -- tell how much was resident at most: the collector's samples miss what is there for a moment only, and
+ * what comes last.  The kernel knows it of a program; what getrusage says has the program before exec, too. */
+static void shimPeak(void)
+{
+  struct rusage usage = {.ru_maxrss = 0};
+  char status[2048];
+  const char *at;
+  Size size;
+
+  if (!EVENT_WANTED(EventProcessPeakKIND) || RawCall(SYS_getrusage, RUSAGE_SELF, &usage) != 0 ||
+      (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec <
+        shimMOMENT)
+    return;
+  size = RawReadFile("/proc/self/status", status, sizeof status - 1);
+  status[size] = '\0';
+  at = strstr(status, "\nVmHWM:");
+  if (at == NULL)
+    return;
+  at += strlen("\nVmHWM:");
+  at += strspn(at, "\t ");
+  EVENT_UW(ProcessPeak, RawPid(), (Word)TextNumber(&at, 10) * 1024);
+}
+
+void ShimEnd(void)
+{
+  ShimLargeEnd();
+  shimPeak();
+}
+
+static void shimExit(void *unused)
+{
+  UNUSED(unused);
+  ShimEnd();
+}
+
 /* The library is ready before the program's own constructors. */
 __attribute__((constructor(102))) static void shimConstruct(void)
 {
   EmitterStart();
+  (void)__cxa_atexit(shimExit, NULL, NULL); /* runs before the emitter's, which was registered first */
   ShimStart();
   ShimAwake();
   shimTellProcess();

@@ -138,6 +138,34 @@ static void testEnds(void)
   memoryDone(footprint, log);
 }
 
+/* testPeak -- a process knows its peak when it ends; of all together that is the peak if no other lives */
+static void testPeak(void)
+{
+  FootprintBytesStruct bytes;
+  Footprint footprint;
+  Index i = 0;
+  Log log;
+
+  memoryBegin(EventRegistryTEXT);
+  memoryMap(0, 100, 16, 10);
+  memoryMap(2, 110, 16, 5);
+  memoryOne(collector, EventKindSystem, EventProcessRegionCODE, 119, (uint64_t[]){20, 100}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 120, (uint64_t[]){20, 1, 5100, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 121, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
+  memoryOne(process[0], EventKindSystem, EventProcessPeakCODE, 130, (uint64_t[]){20, 9100}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 140, (uint64_t[]){20, 0}, "exit");
+  memoryOne(process[2], EventKindSystem, EventProcessPeakCODE, 150, (uint64_t[]){22, 99000}, NULL);
+  footprint = memoryRead(&log);
+  while (LogProcessAt(log, i)->header.identity != 0xc1)
+    ++i;
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, &i);
+  TapIs(bytes.peak, 9000, "what a process had at most, less what is the recording's");
+  TapIs(bytes.end, 5000, "is not what it had at the end");
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
+  TapIs(bytes.peak, 99000, "the last one's peak is that of all");
+  memoryDone(footprint, log);
+}
+
 /* testLate -- the collector notices late what a process has become: it has mapped before, and emits no more */
 static void testLate(void)
 {
@@ -251,6 +279,7 @@ int main(void)
   if (fd < 0 || close(fd) != 0)
     makeFail(path);
   testEnds();
+  testPeak();
   testLate();
   testTwo();
   testBreak(FALSE);

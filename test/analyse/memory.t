@@ -92,6 +92,15 @@ like $text, qr/^resident +\d+ bytes .*, as sampled, .*; at end/m, 'resident';
     my ($regions) = `$b/bin/eventcnv -E ProcessRegion $log` =~ /bytes=(\d+)\n\z/;
     cmp_ok abs($regions - $says{RssShmem} * 1024), '<', 100_000, 'but told';
 }
+
+# What comes last, after the last sample, is told by the process itself.
+{
+    my $log = "$folder/last.paw";
+    my $program = 'my $end = times + 0.2; 1 while times < $end; my $x = "x" x 80_000_000;';
+    system "$b/bin/eventrec --force --sample=5000 -o $log -- perl -e '$program' 2>$folder/err";
+    my ($process) = @{decode_json(scalar `$b/bin/eventview --json $log`)->{processes}};
+    cmp_ok $process->{peak_resident_bytes} // 0, '>', 80_000_000, 'a peak that comes last';
+}
 like $text, qr/^  $parent->{pid} .*, 67\.0 MiB mapped.*\n  $child .*, 32\.0 MiB mapped.*: /m, 'by size';
 
 # The largest of a family is neither the first that there was nor the last.
