@@ -28,6 +28,7 @@
 #include "heap/switchedoff.h"
 #include "log/processname.h"
 #include "replay/report.h"
+#include "replay/search.h"
 
 enum { ReplayMERGED, ReplayRECORDED };
 
@@ -101,6 +102,8 @@ static Bool replayAllocators(Replay replay, int *status)
   while ((name = strsep(&list, ",")) != NULL)
     if (!replayAllocatorNamed(replay, name, status))
       return FALSE;
+  if (replay->report.search && SearchAdd(&replay->report.measure) != ResOK)
+    return OptionStop(status, OptionUsage(replay->source.tool, "--search: too many allocators to try settings of all"));
   replayReference(replay);
   return TRUE; /* the names are in the copy, which is not freed */
 }
@@ -139,7 +142,7 @@ static Bool replayChoose(void *data, LogProcess process, EventType type)
 
   if (process->header.role[0] != '\0' && PredictWants(type))
     return TRUE;
-  return HeapWants(type) && (replay->report.process == NULL || replayFollows(replay, process));
+  return (HeapWants(type) || PredictWants(type)) && (replay->report.process == NULL || replayFollows(replay, process));
 }
 
 static Bool replayCountEvent(LogRequest request, LogEvent event)
@@ -244,9 +247,8 @@ static Bool replayEvent(LogRequest request, LogEvent event)
 {
   Replay replay = request->data;
 
-  if (event->process->header.role[0] != '\0')
-    PredictEvent(&replay->report.predict, event);
-  else
+  PredictEvent(&replay->report.predict, event);
+  if (event->process->header.role[0] == '\0')
     HeapEvent(replay->heap, event);
   return FALSE;
 }
@@ -311,6 +313,7 @@ static Bool replayCompile(Replay replay, int *status)
   if (res == ResOK)
     res = ScriptFinish(replay->script);
   replay->report.predict.operations = ScriptHeaderOf(replay->script)->operations;
+  replay->report.predict.unknown = ScriptHeaderOf(replay->script)->peakUnknown;
   if (res == ResIO)
     return OptionStop(status, OptionFail(tool, "temporary file: %s; TMPDIR names another folder for it",
                                          strerror(errno)));
@@ -362,6 +365,23 @@ static Bool replayFaults(Replay replay, Measured measured)
   return result->faults == 0;
 }
 
+static volatile sig_atomic_t replayStopped;
+
+static void replayStop(int signal)
+{
+  UNUSED(signal);
+  replayStopped = 1;
+}
+
+/* replayStoppable -- who interrupts a search gets what is known by then; who does so again ends it */
+static void replayStoppable(Measure measure)
+{
+  struct sigaction action = {.sa_handler = replayStop, .sa_flags = SA_RESTART | SA_RESETHAND};
+
+  (void)sigaction(SIGINT, &action, NULL);
+  measure->stop = &replayStopped;
+}
+
 /* replayPredicts -- will what the whole program would take be told? */
 static Bool replayPredicts(Replay replay)
 {
@@ -384,8 +404,15 @@ static int replayRun(Replay replay)
 
   if (run == NULL)
     return OptionFail(replay->source.tool, "no shared memory: %s", strerror(errno));
-  replay->report.measure.count = replay->report.shown + (replay->reference && replayPredicts(replay));
-  MeasureRun(&replay->report.measure, run, file, &params, replaySaying, replay);
+  replay->report.measure.count =
+    replay->report.shown + (replay->reference && (replayPredicts(replay) || replay->report.search));
+  if (replay->report.search) {
+    replayStoppable(&replay->report.measure);
+    SearchRun(&replay->report.measure, run, file, &params, replaySaying, replay);
+    replay->report.shown = replay->report.measure.count;
+  } else {
+    MeasureRun(&replay->report.measure, run, file, &params, replaySaying, replay);
+  }
   ProgressErase(&replay->source.progress);
   for (i = 0; i < replay->report.shown; ++i)
     if (!replayFaults(replay, &replay->report.measure.measured[i]))
@@ -489,6 +516,11 @@ static int replayMain(Replay replay, const char *const *paths)
 
   if (replay->repeat == 0 || (replay->repeat > MeasureRunsMAX && replay->repeat != SIZE_MAX))
     return OptionUsage(replay->source.tool, "--repeat: from 1 to %d", (int)MeasureRunsMAX);
+  if (isnan(replay->report.measure.seconds))
+    replay->report.measure.seconds = replay->report.search ? 60 : 30;
+  if (replay->report.search && (replay->repeat != SIZE_MAX || replay->report.verify || strcmp(replay->report.speed, "max") != 0))
+    return OptionUsage(replay->source.tool, "--search decides how often each runs: --repeat, --verify and --speed do not "
+                       "go with it");
   if (!replaySpeed(replay, &status) || !replayAllocators(replay, &status))
     return status;
   if (replay->repeat != SIZE_MAX)
@@ -519,7 +551,7 @@ int main(int argc, char **argv)
 {
   static ReplayStruct replay = {
     .source.count = SIZE_MAX, .allocatorList = "pawprint", .report.speed = "max", .threads = ReplayRECORDED,
-    .repeat = SIZE_MAX, .report.measure.seconds = 30};
+    .repeat = SIZE_MAX, .report.measure.seconds = NAN};
   const OptionStruct options[] = {
     OptionString('a', "allocator", &replay.allocatorList, "LIST",
                  "pawprint, libc, jemalloc, mimalloc, tcmalloc, none (what the replay itself costs), or paths of "
@@ -530,8 +562,10 @@ int main(int argc, char **argv)
     OptionNumber('n', "repeat", &replay.repeat, "N",
                  "rounds, in each of which each allocator runs once, in a fresh process; medians are printed; as many "
                  "as it takes to tell the allocators apart if not given"),
+    OptionFlag(0, "search", &replay.report.search,
+               "try the settings that matter of the allocators named, and print the best of time and memory"),
     OptionDouble(0, "time", &replay.report.measure.seconds, "SECONDS",
-                 "without --repeat: no round begins later than this, after the third; 30 if not given"),
+                 "without --repeat: no round begins later than this, after the third; 30 if not given, with --search 60"),
     OptionFlag(0, "verify", &replay.report.verify, "write to every object, and check it"),
     OptionString(0, "process", &replay.named, "NAME|PID|all",
                  "replay this process, or all one after the other; the one with the most operations if not given, or "

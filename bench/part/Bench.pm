@@ -10,7 +10,7 @@ use File::Temp qw(tempdir);
 use POSIX ();
 use Time::HiRes qw(time);
 
-our @EXPORT = qw($B $rounds $library $folder line heading which python spew run compare programs quietly record counted resident);
+our @EXPORT = qw($B $rounds $library $folder line heading which python spew run compare programs quietly record counted resident residentBytes);
 
 our $B = abs_path($ENV{B} // 'build/cool');
 our $rounds = $ENV{ROUNDS} // 5;
@@ -164,11 +164,33 @@ sub counted {
     return $text =~ /"events"\s*:\s*(\d+)/ ? $1 : die "bench/run: no count of events in $log\n";
 }
 
-# resident(@command) -- peak resident MiB
-sub resident {
-    my @command = @_;
-    my $peak = `/usr/bin/perl -e 'use strict; my \$pid = fork; if (!\$pid) { open STDOUT, ">", "/dev/null"; exec \@ARGV } my \$max = 0; while (waitpid(\$pid, 1) == 0) { if (open my \$f, "<", "/proc/\$pid/status") { local \$/; my (\$hwm) = <\$f> =~ /VmHWM:\\s+(\\d+)/; \$max = \$hwm if \$hwm && \$hwm > \$max } select undef, undef, undef, 0.005 } print \$max' @command`;
-    return sprintf '%.1f MiB', $peak / 1024;
+# residentBytes($env, @command) -- bytes at the peak, of which the last milliseconds are not seen; output thrown away
+sub residentBytes {
+    my ($env, @command) = @_;
+    my $input = ref $command[-1] ? ${pop @command} : '/dev/null';
+    my $most = 0;
+    pipe my $executed, my $open or die "pipe: $!\n"; # closed by exec: what this process itself has does not count
+    my $pid = fork // die "fork: $!\n";
+
+    if ($pid == 0) {
+        $ENV{$_} = $env->{$_} for keys %$env;
+        open STDIN, '<', $input or die "$input: $!\n";
+        open STDOUT, '>', '/dev/null' or die;
+        exec { $command[0] } @command or die "$command[0]: $!\n";
+    }
+    close $open;
+    readline $executed;
+    while (waitpid($pid, POSIX::WNOHANG()) == 0) {
+        if (open my $in, '<', "/proc/$pid/status") {
+            my ($peak) = do { local $/; <$in> // '' } =~ /VmHWM:\s+(\d+)/;
+            $most = $peak if defined $peak && $peak > $most;
+        }
+        select undef, undef, undef, 0.002;
+    }
+    return $most * 1024;
 }
+
+# resident(@command) -- peak resident MiB
+sub resident { return sprintf '%.1f MiB', residentBytes({}, @_) / 2 ** 20 }
 
 1;

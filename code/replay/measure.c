@@ -93,6 +93,8 @@ static void measureOne(Measure measure, Measured measured, ReplayRun run, int fi
   Index i = measure->rounds;
 
   if (!ReplayChildRun(run, file, &measured->allocator, params)) {
+    if (MeasureStopped(measure))
+      return; /* who stops us from a terminal has ended the child, too */
     memcpy(measured->error, result->message, sizeof measured->error);
     measured->ran = FALSE;
     return;
@@ -151,14 +153,30 @@ static void measureMedians(Measure measure)
   }
 }
 
+/* measureStop -- in the first round so many have been begun, the last of which may have been ended: what has run is
+ * known all the same */
+static void measureStop(Measure measure, Index begun)
+{
+  static const char stopped[] = "stopped before it had run";
+  Index i;
+
+  for (i = begun > 0 ? begun - 1 : 0; i < measure->count; ++i) {
+    measure->measured[i].ran = FALSE;
+    memcpy(measure->measured[i].error, stopped, sizeof stopped);
+  }
+  measure->rounds = 1;
+  measure->partial = TRUE;
+}
+
 void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                 void (*say)(void *data, const char *name), void *data)
 {
   double begin = measureNow();
   uint64_t base = measureBase(run, file, params);
-  Index i;
+  Index i, begun = 0;
 
   measure->rounds = 0;
+  measure->partial = FALSE;
   measure->reference = 0;
   for (i = 0; i < measure->count; ++i) {
     measure->measured[i].ran = TRUE;
@@ -166,15 +184,17 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
       measure->reference = i;
   }
   AVER(MeasureCheck(measure));
-  while (!measureKnown(measure, measureNow() - begin)) {
-    for (i = 0; i < measure->count; ++i) {
-      Measured measured = &measure->measured[(measure->rounds + i) % measure->count];
+  while (!MeasureStopped(measure) && !measureKnown(measure, measureNow() - begin)) {
+    for (begun = 0; begun < measure->count && !MeasureStopped(measure); ++begun) {
+      Measured measured = &measure->measured[(measure->rounds + begun) % measure->count];
       say(data, measured->allocator.name);
       if (measured->ran)
         measureOne(measure, measured, run, file, params, base);
     }
-    ++measure->rounds;
+    measure->rounds += !MeasureStopped(measure);
   }
+  if (measure->rounds == 0)
+    measureStop(measure, begun);
   measureMedians(measure);
 }
 

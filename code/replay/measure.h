@@ -14,6 +14,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <signal.h>
+
 #include "replay/allocators.h"
 #include "replay/child.h"
 
@@ -31,7 +33,10 @@ typedef struct MeasuredStruct {
 typedef struct MeasureStruct {
   Count repeat;                 /* rounds asked for; 0: as many as it takes */
   double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN */
+  const volatile sig_atomic_t *stop; /* when it is not 0, no further run begins, and a round that is not ended does not
+                                   count, unless it is the first; NULL: nobody can stop it */
   Count rounds;                 /* done */
+  Bool partial;                 /* the only one was stopped: not all have run */
   Count count;                  /* allocators */
   MeasuredStruct measured[MeasureAllocatorsMAX];
   Index reference;              /* the one with which all are compared: libc, if it is there, else the first */
@@ -48,6 +53,12 @@ typedef struct MeasureRangeStruct {
  * params      of each run; the script's among them */
 extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                        void (*say)(void *data, const char *name), void *data);
+
+/* MeasureStopped -- has it been stopped? */
+static inline Bool MeasureStopped(const MeasureStruct *measure)
+{
+  return measure->stop != NULL && *measure->stop != 0;
+}
 
 /* MeasureMedian -- of n numbers, which it sorts; n > 0
  * MeasureRange -- their median, and between which of them that of all is in nine cases of ten, if there are five or

@@ -25,7 +25,8 @@
 
 enum {
   PlayAHEAD = 16, /* operations whose slots are fetched before their turn */
-  PlayPAGE = 4096
+  PlayPAGE = 4096,
+  PlayKNOWN = 8   /* so many times as much is touched of an object of which it is known that the program did */
 };
 
 typedef struct PlayThreadStruct {
@@ -53,6 +54,7 @@ struct PlayStruct {
   uint64_t from;
   const ScriptChunkStruct *chunks;
   ScriptEpochStruct *epochs;
+  const ScriptTouchStruct *touches;
   Count threads;
   PlayThread runners;            /* one for each thread */
   PlayPool pool;                 /* by the script's number */
@@ -145,6 +147,7 @@ static Bool playTables(Play play)
     return FALSE;
   play->tables = tables;
   play->chunks = PlayTable(play, ScriptCHUNKS);
+  play->touches = PlayTable(play, ScriptTOUCHES);
   play->epochs = (ScriptEpochStruct *)(void *)(play->tables + (play->header.table[ScriptEPOCHS].offset - play->from));
   return TRUE;
 }
@@ -278,9 +281,26 @@ static inline void playTouch(Play play, void *addr, Size from, Size size)
   if (size <= from || play->allocator->nothing)
     return;
   p[from] = 1;
-  if (size > play->params.touch)
+  if (size > play->params.touch || size >= ScriptLargeSIZE) /* ScriptTOUCH follows */
     return;
   for (at = WordAlignUp((Word)p + from + 1, PlayPAGE) - (Word)p; at < size; at += PlayPAGE)
+    p[at] = 1;
+}
+
+/* playTouched -- write to as many pages of a large object as the program has touched; all of them, where that is not
+ * known and they are not too many */
+static void playTouched(Play play, ScriptOp op)
+{
+  const ScriptTouchStruct *touch = &play->touches[op->size];
+  Bool known = touch->touched != ScriptTouchUNKNOWN;
+  Size size = known ? touch->touched : touch->size, at;
+  volatile char *p = play->slots[op->slot];
+
+  AVER_CRITICAL(op->size < PlayTableCount(play, ScriptTOUCHES));
+  if (p == playABSENT || play->allocator->nothing || play->params.verify ||
+      size > play->params.touch * (known ? PlayKNOWN : 1))
+    return;
+  for (at = 0; at < size; at += PlayPAGE)
     p[at] = 1;
 }
 
@@ -439,6 +459,9 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
     playLeave(play, runner);
     runner->epoch = op->size + 1;
     playAwait(play, &play->completed, playBarrier(play, op->size));
+    break;
+  case ScriptTOUCH:
+    playTouched(play, op);
     break;
   case ScriptWAIT:
     playAwait(play, &play->runners[op->slot].done, op->size);

@@ -14,13 +14,17 @@
 #define predictPEAK    0.03 /* of the program's resident peak */
 #define predictSAMPLED 0.01 /* of the same: it was sampled */
 #define predictSPREAD  0.25 /* of a difference between two allocators in resident bytes */
+#define predictLARGE   0.25 /* of large objects of which it is not known how much was touched */
+#define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much */
+#define predictLEAST   0.3  /* of the time that the recorded program took: without recording it took as much, at least */
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
 #define predictUNSURE  30e-9 /* ... give or take */
 
-enum { predictSAMPLE = TypeCacheCLIENT, predictREGION };
+enum { predictSAMPLE = TypeCacheCLIENT, predictREGION, predictPEAKED };
 
 static const TypeCacheKnownStruct predictKnown[] = {
   {"ProcessSample", predictSAMPLE, {"PAWU pid", "PAWU resident", "PAWU user", "PAWU system"}},
+  {"ProcessPeak", predictPEAKED, {"PAWU pid", "PAWU resident"}},
   {"ProcessRegion", predictREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
 };
 
@@ -79,10 +83,12 @@ void PredictEvent(Predict predict, LogEvent event)
     return;
   }
   peak = peak > predict->region ? peak - predict->region : 0;
+  predict->peak = predictMost(predict->peak, (double)peak);
+  if (tell->tells == predictPEAKED)
+    return;
   cpu = LogEventWord(event, (Index)tell->param[2]) + LogEventWord(event, (Index)tell->param[3]);
   predict->known = TRUE;
   predict->cpu = predictMost(predict->cpu, (double)cpu / 1e6);
-  predict->peak = predictMost(predict->peak, (double)peak);
 }
 
 /* ---- What it would take ---- */
@@ -98,15 +104,15 @@ const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *m
   return NULL;
 }
 
-/* predictNow -- the program's processor time without what recording took */
+/* predictNow -- the program's processor time without what recording took, which is not all of it */
 static MeasureRangeStruct predictNow(const PredictStruct *predict)
 {
-  double recorded = (double)predict->operations;
+  double recorded = (double)predict->operations, least = predict->cpu * predictLEAST;
 
   return (MeasureRangeStruct){
-    .low = predictMost(predict->cpu - recorded * (predictRECORD + predictUNSURE), 0),
-    .middle = predictMost(predict->cpu - recorded * predictRECORD, 0),
-    .high = predictMost(predict->cpu - recorded * (predictRECORD - predictUNSURE), 0),
+    .low = predictMost(predict->cpu - recorded * (predictRECORD + predictUNSURE), least) * (1 - predictNOW),
+    .middle = predictMost(predict->cpu - recorded * predictRECORD, least),
+    .high = predictMost(predict->cpu - recorded * (predictRECORD - predictUNSURE), least) * (1 + predictNOW),
   };
 }
 
@@ -144,6 +150,7 @@ static MeasureRangeStruct predictMore(const PredictStruct *predict, const Measur
   double more = (double)measure->measured[this].median.peak - (double)measure->measured[that].median.peak;
   double error = this == that ? 0 : predictMost(predictSize(more) * predictSPREAD, predictPEAK * predict->peak);
 
+  error += this == that ? 0 : (double)predict->unknown * predictLARGE;
   return (MeasureRangeStruct){.low = more - error, .middle = more, .high = more + error};
 }
 

@@ -27,6 +27,7 @@ typedef struct PredictStruct {
   double peak;             /* resident bytes, at most, without the recording's */
   uint64_t region;         /* those, as told last */
   uint64_t operations;     /* that it recorded: each took time */
+  uint64_t unknown;        /* bytes of large objects of which it is not known how much it touched */
 } PredictStruct, *Predict;
 
 extern void PredictInit(Predict predict);
@@ -34,7 +35,7 @@ extern void PredictFinish(Predict predict);
 
 /* PredictBegin -- from now on samples of this process count
  * PredictWants -- does PredictEvent learn from an event of this type?
- * PredictEvent -- one event, of a collector */
+ * PredictEvent -- one event, of any process */
 extern void PredictBegin(Predict predict, LogProcess process);
 extern Bool PredictWants(EventType type);
 extern void PredictEvent(Predict predict, LogEvent event);

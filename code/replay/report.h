@@ -24,6 +24,7 @@ typedef struct ReportStruct {
   const char *speed;       /* as the user gave it */
   Bool verify;
   MeasureStruct measure;   /* the allocators, and what came of their runs */
+  Bool search;             /* settings were tried: what is best of time and memory is named, and how to set it */
   Count shown;             /* of these the first are printed; one more is only compared with */
   PredictStruct predict;   /* what the program itself took */
   Count reasons;           /* why the replay is not exact */

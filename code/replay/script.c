@@ -24,7 +24,10 @@ enum {
 #define scriptNONE UINT32_MAX
 
 typedef struct ScriptSlotStruct {
-  uint32_t next;   /* among free ones */
+  union {
+    uint32_t next;  /* among free ones */
+    uint32_t touch; /* of a large object: in the table of touches, + 1; else 0 */
+  };
   uint32_t thread; /* that gave it its address; of a free one, nothing */
   uint64_t epoch;  /* in which that was, or in which it was freed */
   uint64_t done;   /* how many operations of that thread must be done */
@@ -60,6 +63,7 @@ static const Size scriptSize[scriptTABLES] = {
   [ScriptCHUNKS] = sizeof(ScriptChunkStruct), [ScriptTHREADS] = sizeof(ScriptThreadStruct),
   [ScriptEPOCHS] = sizeof(ScriptEpochStruct), [ScriptPOOLS] = sizeof(ScriptPoolStruct),
   [ScriptPARAMS] = sizeof(ScriptParamStruct), [ScriptARENAS] = sizeof(ScriptArenaStruct),
+  [ScriptTOUCHES] = sizeof(ScriptTouchStruct),
   [scriptLISTS] = sizeof(ScriptList),         [scriptTHREADNUMBERS] = sizeof(uint32_t),
   [scriptPOOLNUMBERS] = sizeof(uint32_t),     [scriptSLOTS] = sizeof(ScriptSlotStruct),
 };
@@ -73,6 +77,7 @@ struct ScriptStruct {
   uint64_t offset;               /* bytes written */
   uint64_t first;                /* time of the first operation; 0 before it */
   uint64_t bytes, objects;       /* live */
+  uint64_t large, peakLarge;     /* bytes of large objects that live; at most */
   uint64_t inEpoch;              /* operations in the newest epoch */
   uint32_t queueHead, queueTail; /* free slots for all threads, the oldest first */
   ScriptHeaderStruct header;
@@ -225,6 +230,19 @@ static void scriptFlush(Script script, ScriptList list)
   list->count = 0; /* without memory, too: the script has failed then, and is not read */
 }
 
+/* scriptUnknown -- how much of large objects may have been in memory, or not, at a time */
+static void scriptUnknown(Script script)
+{
+  uint64_t unknown = 0;
+  Index i;
+
+  for (i = 0; i < scriptCount(script, ScriptTOUCHES) && unknown < script->peakLarge; ++i) {
+    const ScriptTouchStruct *touch = scriptAt(script, ScriptTOUCHES, ScriptTouchStruct, i);
+    unknown += touch->touched == ScriptTouchUNKNOWN ? touch->size : 0;
+  }
+  script->header.peakUnknown = unknown < script->peakLarge ? unknown : script->peakLarge;
+}
+
 Res ScriptFinish(Script script)
 {
   ScriptHeader header = &script->header;
@@ -246,6 +264,7 @@ Res ScriptFinish(Script script)
     header->table[i].count = scriptCount(script, i);
     scriptWrite(script, script->table[i].base, scriptCount(script, i) * scriptSize[i]);
   }
+  scriptUnknown(script);
   header->slots = scriptCount(script, scriptSLOTS);
   header->operations = header->allocs + header->frees + header->resizes;
   scriptWrite(script, header, sizeof *header);
@@ -513,27 +532,65 @@ static ScriptKind scriptKind(HeapOperation operation)
   return operation->kind == HeapRESIZE ? ScriptRESIZE : operation->destroyed ? ScriptDROP : ScriptFREE;
 }
 
+/* scriptLarge -- the bytes of an object of this size that count as those of a large one */
+static uint64_t scriptLarge(uint64_t size) { return size >= ScriptLargeSIZE ? size : 0; }
+
 /* scriptSum -- the header's numbers, with this operation */
 static void scriptSum(Script script, HeapOperation operation)
 {
   ScriptHeader header = &script->header;
+  uint64_t size = operation->object->size;
+
+  if (operation->kind != HeapALLOC)
+    script->large -= scriptLarge(operation->kind == HeapRESIZE ? operation->oldSize : size);
+  if (operation->kind != HeapFREE)
+    script->large += scriptLarge(size);
+  if (script->large > script->peakLarge)
+    script->peakLarge = script->large;
 
   if (operation->kind == HeapALLOC) {
     ++header->allocs;
     ++script->objects;
-    script->bytes += operation->object->size;
+    script->bytes += size;
   } else if (operation->kind == HeapFREE) {
     ++header->frees;
     --script->objects;
-    script->bytes -= operation->object->size;
+    script->bytes -= size;
   } else {
     ++header->resizes;
-    script->bytes += operation->object->size - operation->oldSize;
+    script->bytes += size - operation->oldSize;
   }
   if (script->objects > header->peakObjects)
     header->peakObjects = script->objects;
   if (script->bytes > header->peakBytes)
     header->peakBytes = script->bytes;
+}
+
+/* scriptTouch -- the object has this size from here on: how much of it is touched may become known */
+static void scriptTouch(Script script, ScriptList list, uint32_t slot, uint64_t size)
+{
+  ScriptTouchStruct *touch = size >= ScriptLargeSIZE ? scriptAdd(script, ScriptTOUCHES) : NULL;
+  uint64_t number = scriptCount(script, ScriptTOUCHES);
+
+  scriptSlotAt(script, slot)->touch = 0;
+  if (touch == NULL || number > UINT32_MAX)
+    return;
+  *touch = (ScriptTouchStruct){.size = size, .touched = ScriptTouchUNKNOWN};
+  scriptSlotAt(script, slot)->touch = (uint32_t)number;
+  scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptTOUCH, .slot = slot, .size = number - 1});
+}
+
+/* scriptTouched -- so much of an object was in memory before its next operation */
+static void scriptTouched(Script script, HeapOperation operation)
+{
+  uint32_t slot = operation->object->client;
+  uint32_t touch = slot < scriptCount(script, scriptSLOTS) ? scriptSlotAt(script, slot)->touch : 0;
+  ScriptTouchStruct *touched;
+
+  if (touch == 0 || touch > scriptCount(script, ScriptTOUCHES))
+    return;
+  touched = scriptAt(script, ScriptTOUCHES, ScriptTouchStruct, touch - 1);
+  touched->touched = operation->size < touched->size ? operation->size : touched->size;
 }
 
 static void scriptObject(Script script, ScriptList list, HeapOperation operation)
@@ -557,6 +614,8 @@ static void scriptObject(Script script, ScriptList list, HeapOperation operation
   scriptEmit(script, list, (ScriptOpStruct){.kind = scriptKind(operation), .slot = slot, .pool = pool,
                                             .size = object->size,
                                             .align = operation->kind == HeapALLOC ? object->align : 0});
+  if (operation->kind != HeapFREE)
+    scriptTouch(script, list, slot, object->size);
   scriptSum(script, operation);
   state->thread = list->number;
   state->epoch = scriptCount(script, ScriptEPOCHS) - 1;
@@ -582,5 +641,7 @@ void ScriptAdd(Script script, HeapOperation operation, Index thread)
     list = scriptList(script, thread);
     if (list != NULL)
       scriptPoolOperation(script, list, operation);
+  } else if (kind == HeapTOUCH) {
+    scriptTouched(script, operation);
   } /* else: the middle of a resize, and ends of processes, are not replayed */
 }

@@ -30,8 +30,11 @@ enum {
   ScriptChunkOPS = 2048,     /* operations of a chunk */
   ScriptEpochOPS = 1024,     /* operations of an epoch, all threads together */
   ScriptPoolsMAX = 1 << 20,
-  ScriptNameMAX = 32
+  ScriptNameMAX = 32,
+  ScriptLargeSIZE = 256 << 10 /* bytes: of an object as large as this it matters how much of it is touched */
 };
+
+#define ScriptTouchUNKNOWN UINT64_MAX
 
 typedef enum ScriptKind {
   ScriptALLOC, ScriptZERO, ScriptALIGNED, /* slot, pool, size, align */
@@ -42,7 +45,8 @@ typedef enum ScriptKind {
   ScriptPOOLCREATE, ScriptPOOLDESTROY, /* pool */
   ScriptENTER,     /* size: the epoch that the thread enters */
   ScriptWAIT,      /* slot: a thread; size: how many of its operations must be done */
-  ScriptTIME       /* size: ns since the beginning */
+  ScriptTIME,      /* size: ns since the beginning */
+  ScriptTOUCH      /* slot; size: of the object that the last operation left, which is large, in the table of touches */
 } ScriptKind;
 
 typedef struct ScriptOpStruct {
@@ -86,9 +90,15 @@ typedef struct ScriptArenaStruct {
   uint64_t addr; /* where it is in the program, by which the compiler finds it; 0 when it has been destroyed */
 } ScriptArenaStruct;
 
+/* A large object, until it is resized or goes. */
+typedef struct ScriptTouchStruct {
+  uint64_t size;    /* bytes */
+  uint64_t touched; /* of these, that were in memory at last; or ScriptTouchUNKNOWN */
+} ScriptTouchStruct;
+
 /* The tables of a file: an array of one of these structs each. */
 typedef enum ScriptTable {
-  ScriptCHUNKS, ScriptTHREADS, ScriptEPOCHS, ScriptPOOLS, ScriptPARAMS, ScriptARENAS, ScriptTABLES
+  ScriptCHUNKS, ScriptTHREADS, ScriptEPOCHS, ScriptPOOLS, ScriptPARAMS, ScriptARENAS, ScriptTOUCHES, ScriptTABLES
 } ScriptTable;
 
 /* The file's last bytes.  The tables stand before it, one after the other; chunks stand before them. */
@@ -100,6 +110,8 @@ typedef struct ScriptHeaderStruct {
   uint64_t operations;             /* allocations, frees and resizes */
   uint64_t allocs, frees, resizes;
   uint64_t peakBytes, peakObjects; /* asked for, in the recorded order; each at its own peak */
+  uint64_t peakUnknown;            /* bytes of large objects of which nobody knows how much was touched: at one time there
+                                      may have been as many */
   uint64_t crossings;              /* operations on an object that another thread had last */
 } ScriptHeaderStruct, *ScriptHeader;
 

@@ -178,6 +178,8 @@ subtest 'usage' => sub {
         [['-s', '0x', $churn], 2, qr/--speed/],
         [['-j', 'both', $churn], 2, qr/threads/],
         [['-n', '0', $churn], 2, qr/--repeat/],
+        [['--search', '-n', 3, $churn], 2, qr/--search decides how often each runs/],
+        [['--search', '--verify', $churn], 2, qr/--search decides/],
         [[], 2, qr/no log is given/],
         [[$churn, $churn], 2, qr/one log at a time/],
         [["$Dir/absent.paw"], 1, qr/absent\.paw: No such file/],
@@ -332,6 +334,32 @@ SKIP: {
         pass('those that are installed');
     };
 }
+
+subtest 'settings that are tried' => sub {
+    my ($status, $doc) = table('--search', '--time', 1, '-a', 'libc', $single);
+    my @best = grep { $_->{best} } @{$doc->{allocators}};
+    is($status, 0, 'status');
+    cmp_ok(scalar @{$doc->{allocators}}, '<=', 6, 'a few are left');
+    ok((grep { $_->{name} eq 'libc' } @{$doc->{allocators}}), 'and libc as it is, with which all are compared');
+    cmp_ok(scalar @best, '>', 0, 'some are the best');
+    is_deeply([grep { $_->{name} =~ /:/ && !@{$_->{environment}} } @{$doc->{allocators}}], [], 'how to have them is said');
+    ($status, my $out) = replay('--search', '--time', 1, '-a', 'libc,pawprint', $single);
+    like($out, qr/\n\nbest +to be exported\n(?:\S+ +(?:nothing: it is what programs have|LD_PRELOAD=\S+ PAWPRINT_MODE=manage|[A-Z_]+=\S+)\n)+\z/,
+         'in words, too');
+
+    # Who interrupts gets what is known.
+    my $pid = open(my $in, '-|') // die;
+    if (!$pid) {
+        open STDERR, '>', "$Dir/err";
+        exec "$B/bin/replay", '--json', '--search', '--time', 3000, '-a', 'libc', $churn;
+    }
+    select undef, undef, undef, $SAN ? 3 : 1;
+    kill INT => $pid;
+    my $text = do { local $/; <$in> };
+    close $in;
+    my $known = eval { decode_json($text) };
+    ok($known && (grep { $_->{best} } @{$known->{allocators}}), 'interrupted') or diag($text, $?);
+};
 
 SKIP: {
     skip 'no eventrec', 1 unless -x "$B/bin/eventrec";

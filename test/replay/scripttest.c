@@ -68,6 +68,44 @@ static void testScript(void)
   ScriptDestroy(script);
 }
 
+/* testTouches -- how much of a large object is touched becomes known after its allocation */
+static void testTouches(void)
+{
+  HeapObjectStruct small = {.size = ScriptLargeSIZE - 1}, known = {.size = 8 * ScriptLargeSIZE}, unknown = known;
+  HeapOperationStruct touch = {.kind = HeapTOUCH, .pool = &pool}, resize = {.kind = HeapRESIZE, .time = 1, .pool = &pool};
+  const ScriptTouchStruct *touches;
+  Script script;
+
+  if (ScriptCreate(&script, FALSE, 0) != ResOK)
+    abort();
+  add(script, HeapALLOC, 0, &small);
+  add(script, HeapALLOC, 0, &known);
+  add(script, HeapALLOC, 0, &unknown);
+  touch.object = &small, touch.size = 7;
+  ScriptAdd(script, &touch, 0);
+  touch.object = &known, touch.size = 4096;
+  ScriptAdd(script, &touch, 0);
+  known.size = 2 * ScriptLargeSIZE;
+  resize.object = &known, resize.oldSize = 8 * ScriptLargeSIZE;
+  ScriptAdd(script, &resize, 0);
+  touch.size = 9 * ScriptLargeSIZE;
+  ScriptAdd(script, &touch, 0);
+  add(script, HeapFREE, 0, &known);
+  known.size = ScriptLargeSIZE;
+  add(script, HeapALLOC, 0, &known); /* in the slot of the one that went */
+  touches = scriptAt(script, ScriptTOUCHES, ScriptTouchStruct, 0);
+  TapIs(scriptCount(script, ScriptTOUCHES), 4, "each large object has a place, and a new one when it is resized");
+  TapOk(touches[0].size == 8 * ScriptLargeSIZE && touches[0].touched == 4096, "what was touched of it is known");
+  TapOk(touches[2].size == 2 * ScriptLargeSIZE && touches[2].touched == 2 * ScriptLargeSIZE,
+        "after the resize again, and is not more than all");
+  TapOk(touches[1].touched == ScriptTouchUNKNOWN && touches[3].touched == ScriptTouchUNKNOWN, "of the others it is not");
+  TapIs(ScriptFinish(script), ResOK, "the script is finished");
+  TapIs(script->header.peakUnknown, 9 * ScriptLargeSIZE, "and says of how much it is not known");
+  TapIs(script->header.allocs + script->header.frees + script->header.resizes, script->header.operations,
+        "touching is no operation");
+  ScriptDestroy(script);
+}
+
 static void testPlay(void)
 {
   Script script = begin();
@@ -154,6 +192,7 @@ static void testReport(void)
 int main(void)
 {
   testScript();
+  testTouches();
   testPlay();
   testReport();
   testContents();
