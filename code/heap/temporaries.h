@@ -16,7 +16,7 @@
 /* What a thread allocated last, if it has done nothing since. */
 typedef struct TemporaryLastStruct {
   HeapPool pool;
-  uint64_t addr;
+  uint64_t addr, time;  /* of its allocation: another thread may have put another object there since */
 } TemporaryLastStruct, *TemporaryLast;
 
 typedef struct TemporariesStruct {
@@ -47,8 +47,10 @@ static inline Bool TemporariesDid(Temporaries temporaries, HeapOperation operati
     last = &temporaries->process[operation->process].last[thread];
   else if ((last = TemporariesPlace(temporaries, operation->process, thread)) == NULL)
     return FALSE;
-  same = last->addr == operation->object->addr && last->pool == operation->pool;
+  same = last->addr == operation->object->addr && last->time == operation->object->time &&
+         last->pool == operation->pool && operation->object->thread == (uint32_t)thread;
   last->addr = allocated ? operation->object->addr : 0;
+  last->time = operation->object->time;
   last->pool = operation->pool;
   return same;
 }
