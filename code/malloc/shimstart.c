@@ -13,8 +13,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "emit/emitter.h"
 #include "emit/modules.h"
@@ -197,7 +195,9 @@ static void shimBefore(void)
 
 /* ---- The beginning and the end ---- */
 
-enum { shimMOMENT = 50000 }; /* us of processor time: the end of a process that took less is not to take longer */
+enum { shimMOMENT = 100000000 }; /* ns: a process that lived no longer is not to take longer to end */
+
+static uint64_t shimBegan; /* monotonic, ns */
 
 /* shimState -- for a log that begins now */
 static Bool shimState(StateDumpStep step)
@@ -215,14 +215,11 @@ extern int __cxa_atexit(void (*function)(void *), void *argument, void *library)
  * what comes last.  The kernel knows it of a program; what getrusage says has the program before exec, too. */
 static void shimPeak(void)
 {
-  struct rusage usage = {.ru_maxrss = 0};
   char status[2048];
   const char *at;
   Size size;
 
-  if (!EVENT_WANTED(EventProcessPeakKIND) || RawCall(SYS_getrusage, RUSAGE_SELF, &usage) != 0 ||
-      (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec <
-        shimMOMENT)
+  if (!EVENT_WANTED(EventProcessPeakKIND) || EventClockMonotonic() - shimBegan < shimMOMENT)
     return;
   size = RawReadFile("/proc/self/status", status, sizeof status - 1);
   status[size] = '\0';
@@ -254,6 +251,7 @@ __attribute__((constructor(102))) static void shimConstruct(void)
   ShimStart();
   ShimAwake();
   shimTellProcess();
+  shimBegan = EventClockMonotonic();
   shimBefore();
   if (ShimNext.manages)
     SGFThreadsWatch();

@@ -13,7 +13,7 @@ use Test::More;
 my $B = $ENV{B} || 'build/cool';
 my $seed = $ENV{SEED} // time;
 srand $seed;
-note "SEED=$seed";
+diag "SEED=$seed";
 
 sub view { run("$B/bin/eventview", @_) }
 

@@ -27,7 +27,7 @@ my $seed = $ENV{SEED} // int(time);
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 -x $rec or BAIL_OUT("eventrec is not built in $B");
 srand $seed;
-note "SEED=$seed";
+diag "SEED=$seed";
 chmod 0755, $dir;
 
 # ---- A program that says by its own means what it has emitted ------------------------------------------------------

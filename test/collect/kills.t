@@ -32,7 +32,7 @@ my $BLOCK = 8192; # no block has so many events
 
 if (!defined $ENV{KILLS_WITHIN}) {
     my @sizes = ('4g', '64m', '2m');
-    note "SEED=$seed";
+    diag "SEED=$seed";
     for my $i (0 .. $#sizes) {
         local %ENV = (%ENV, KILLS_WITHIN => $sizes[$i], SEED => $seed + $i, KILLS => POSIX::ceil($kills / @sizes));
       SKIP: {

@@ -26,7 +26,7 @@ plan skip_all => 'no process can be traced here' if system("$steps 1 >/dev/null"
 my $seed = $ENV{SEED} // int time;
 my $patience = 1; # s that a program waits for eventrec's answer, after which it goes on by itself
 my $stride = $ENV{SOAK} ? 1 : 12;
-note "SEED=$seed";
+diag "SEED=$seed";
 
 END { local $?; unlink map { ($_, "$_.log") } regions_of($dir) if $dir }
 

@@ -25,7 +25,7 @@ my @started;
 my $seed = $ENV{SEED} // time;
 plan skip_all => 'no telemetry in this variety' if ($ENV{VARIETY} // '') eq 'rash';
 srand $seed;
-note "SEED=$seed";
+diag "SEED=$seed";
 
 # start(%environment) -- a program that emits what it is asked for: {pid, say($n)}
 sub start {
