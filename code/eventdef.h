@@ -772,10 +772,9 @@ RELATION(ProcessRegion, 0x0925, TRUE, System, UW)
   PARAM(ProcessRegion, 0, U, pid, "the process; told before the sample of which it is true, when it has changed")
   PARAM(ProcessRegion, 1, W, bytes, "that a process has resident which is recorded, and would not have otherwise")
 
-RELATION(ProcessPeak, 0x0926, TRUE, System, UW)
-  DOC(ProcessPeak, "process %pid had at most %resident bytes in memory")
-  PARAM(ProcessPeak, 0, U, pid, "the process itself, which tells this when it ends, unless it has run for a moment only")
-  PARAM(ProcessPeak, 1, W, resident, "bytes, the recording's among them, as the system has them")
+RELATION(ProcessPeak, 0x0926, TRUE, System, W)
+  DOC(ProcessPeak, "this process had at most %resident bytes in memory")
+  PARAM(ProcessPeak, 0, W, resident, "bytes, the recording's among them; told at the end, unless that comes soon")
 
 RELATION(TaskName, 0x0928, TRUE, System, UUS)
   DOC(TaskName, "thread %task of process %pid is called %name")

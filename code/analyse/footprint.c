@@ -32,7 +32,7 @@ static const TypeCacheKnownStruct footprintKnown[] = {
   {"MemoryBreak", footprintMOVE, {"PAWU limit", "PAWU before"}},
   {"ProcessSample", footprintSAMPLE, {"PAWU pid", "PAWU resident"}},
   {"ProcessRegion", footprintREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
-  {"ProcessPeak", footprintPEAK, {"PAWU pid", "PAWU resident"}},
+  {"ProcessPeak", footprintPEAK, {"PAWU resident"}}, /* of the process that tells it */
   {"MachineSample", footprintROUND, {NULL}}, /* told each time that all are looked at */
 };
 
@@ -240,6 +240,12 @@ static void footprintOwn(Footprint footprint, footprintProcess process, LogEvent
   footprintSet(footprint, process, FootprintMAPPED, process->spans.bytes, event->time);
 }
 
+/* footprintOwnBytes -- what is resident without what is the recording's */
+static uint64_t footprintOwnBytes(footprintProcess process, uint64_t bytes)
+{
+  return bytes > process->region ? bytes - process->region : 0;
+}
+
 /* footprintPeak -- a process that ends says how much of it was resident at most.  When that was is not known: for all
  * processes together it counts only if this one is the last. */
 static void footprintPeak(Footprint footprint, footprintProcess process, uint64_t bytes, uint64_t time)
@@ -272,11 +278,7 @@ static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell p
     process->region = bytes;
     return;
   }
-  bytes = bytes > process->region ? bytes - process->region : 0;
-  if (plan->tells == footprintPEAK)
-    footprintPeak(footprint, process, bytes, event->time);
-  else
-    footprintSet(footprint, process, FootprintRESIDENT, bytes, event->time);
+  footprintSet(footprint, process, FootprintRESIDENT, footprintOwnBytes(process, bytes), event->time);
 }
 
 /* footprintRound -- a collector looks at all */
@@ -312,6 +314,8 @@ void FootprintEvent(Footprint footprint, LogEvent event)
     footprintOwn(footprint, process, event, plan);
   else if (plan->tells == footprintROUND)
     footprintRound(footprint, process, event->time);
+  else if (plan->tells == footprintPEAK)
+    footprintPeak(footprint, process, footprintOwnBytes(process, LogEventWord(event, (Index)plan->param[0])), event->time);
   else
     footprintSample(footprint, event, plan);
 }

@@ -109,9 +109,16 @@ static Bool largeTold(void)
   return EVENT_PRESENT(PoolTouch) && EVENT_WANTED(EventPoolTouchKIND);
 }
 
-/* largeGoes -- the object leaves the table; returns its size, 0 if it was not there
- * always  its pages are counted whatever that takes */
-static Size largeGoes(Word addr, Bool always)
+/* largeUnmaps -- is libc about to unmap the object?  It marks those that have a mapping of their own in front of
+ * them. */
+static Bool largeUnmaps(Word addr)
+{
+  return ShimNext.libc && (((const Word *)addr)[-1] & 2) != 0;
+}
+
+/* largeGoes -- the object leaves the table; returns its size, 0 if it was not there, and then nothing
+ * of it is read: who frees what is no object hears of it from libc. */
+static Size largeGoes(Word addr, Bool frees)
 {
   LargeStruct *place = largeFind(addr);
   Size size;
@@ -120,7 +127,7 @@ static Size largeGoes(Word addr, Bool always)
     return 0;
   size = __atomic_load_n(&place->size, __ATOMIC_ACQUIRE);
   if (size != 0 && largeTold() &&
-      (always || EventClock(EVENT_SLOW) >= __atomic_load_n(&largeDue, __ATOMIC_RELAXED)))
+      (EventClock(EVENT_SLOW) >= __atomic_load_n(&largeDue, __ATOMIC_RELAXED) || (frees && largeUnmaps(addr))))
     largeTell(addr, size);
   __atomic_store_n(&place->size, 0, __ATOMIC_RELAXED);
   largeHint(addr, -1);
@@ -128,16 +135,9 @@ static Size largeGoes(Word addr, Bool always)
   return size;
 }
 
-/* largeUnmaps -- is libc about to unmap the object?  It marks those that have a mapping of their own in front of
- * them. */
-static Bool largeUnmaps(const void *p)
-{
-  return ShimNext.libc && (((const Word *)p)[-1] & 2) != 0;
-}
-
 void ShimLargeGone(void *p)
 {
-  (void)largeGoes((Word)p, largeUnmaps(p));
+  (void)largeGoes((Word)p, TRUE);
 }
 
 Size ShimLargeMoves(void *p)
@@ -145,13 +145,14 @@ Size ShimLargeMoves(void *p)
   return largeGoes((Word)p, FALSE);
 }
 
-void ShimLargeEnd(void)
+void ShimLargeEnd(uint64_t ns)
 {
+  uint64_t limit = EventClockMonotonic() + ns;
   Index i;
 
   if (__atomic_load_n(&largeLive, __ATOMIC_RELAXED) == 0 || !largeTold())
     return;
-  for (i = 0; i < largePLACES; ++i) {
+  for (i = 0; i < largePLACES && EventClockMonotonic() <= limit; ++i) {
     Word addr = __atomic_load_n(&large[i].addr, __ATOMIC_RELAXED);
     Size size = __atomic_load_n(&large[i].size, __ATOMIC_ACQUIRE);
     if (addr != 0 && size != 0)

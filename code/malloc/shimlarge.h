@@ -37,10 +37,10 @@ static inline Bool ShimLargeMay(const void *p)
  * ShimLargeGone -- the object at `p`, if it is a large one, is about to be freed
  * ShimLargeMoves -- the same of one that is about to be resized; returns its size, with which it is new again if that
  * fails, or 0
- * ShimLargeEnd -- the process ends: tell of those that live */
+ * ShimLargeEnd -- the process ends: tell of those that live, as far as that takes no longer than so many ns */
 extern void ShimLargeNew(void *p, Size size);
 extern void ShimLargeGone(void *p);
 extern Size ShimLargeMoves(void *p);
-extern void ShimLargeEnd(void);
+extern void ShimLargeEnd(uint64_t ns);
 
 #endif /* MALLOC_SHIMLARGE_H */

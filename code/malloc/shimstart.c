@@ -31,6 +31,9 @@ static void shimTellProcess(void)
     ModulesTell(TRUE);
 }
 
+/* When the process began: monotonic, ns; the child of a fork begins then. */
+static uint64_t shimBegan;
+
 /* ---- Fork ---- */
 
 static Bool shimHeld; /* by the thread that forks: all locks of the memory manager */
@@ -53,6 +56,7 @@ static void shimParent(void)
 /* shimChild -- the child has a trace of its own: name the pool there, and its thread */
 static void shimChild(void)
 {
+  shimBegan = EventClockMonotonic();
   if (shimHeld)
     MMForkDone();
   ShimStackForked();
@@ -195,10 +199,6 @@ static void shimBefore(void)
 
 /* ---- The beginning and the end ---- */
 
-enum { shimMOMENT = 100000000 }; /* ns: a process that lived no longer is not to take longer to end */
-
-static uint64_t shimBegan; /* monotonic, ns */
-
 /* shimState -- for a log that begins now */
 static Bool shimState(StateDumpStep step)
 {
@@ -211,6 +211,11 @@ static Bool shimState(StateDumpStep step)
 
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
 
+enum {
+  shimMOMENT = 100000000, /* ns: a process that lived no longer is not to take longer to end; of others the end takes */
+  shimSHARE = 100         /* 1/100 of their lives */
+};
+
 /* shimPeak -- tell how much was resident at most: the collector's samples miss what is there for a moment only, and
  * what comes last.  The kernel knows it of a program; what getrusage says has the program before exec, too. */
 static void shimPeak(void)
@@ -219,7 +224,7 @@ static void shimPeak(void)
   const char *at;
   Size size;
 
-  if (!EVENT_WANTED(EventProcessPeakKIND) || EventClockMonotonic() - shimBegan < shimMOMENT)
+  if (!EVENT_WANTED(EventProcessPeakKIND))
     return;
   size = RawReadFile("/proc/self/status", status, sizeof status - 1);
   status[size] = '\0';
@@ -228,12 +233,16 @@ static void shimPeak(void)
     return;
   at += strlen("\nVmHWM:");
   at += strspn(at, "\t ");
-  EVENT_UW(ProcessPeak, RawPid(), (Word)TextNumber(&at, 10) * 1024);
+  EVENT_W(ProcessPeak, (Word)TextNumber(&at, 10) * 1024);
 }
 
 void ShimEnd(void)
 {
-  ShimLargeEnd();
+  uint64_t lived = EventClockMonotonic() - shimBegan;
+
+  if (lived < shimMOMENT)
+    return;
+  ShimLargeEnd(lived / shimSHARE);
   shimPeak();
 }
 

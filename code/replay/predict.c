@@ -24,7 +24,7 @@ enum { predictSAMPLE = TypeCacheCLIENT, predictREGION, predictPEAKED };
 
 static const TypeCacheKnownStruct predictKnown[] = {
   {"ProcessSample", predictSAMPLE, {"PAWU pid", "PAWU resident", "PAWU user", "PAWU system"}},
-  {"ProcessPeak", predictPEAKED, {"PAWU pid", "PAWU resident"}},
+  {"ProcessPeak", predictPEAKED, {"PAWU resident"}}, /* of the process that tells it */
   {"ProcessRegion", predictREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
 };
 
@@ -67,28 +67,36 @@ Bool PredictWants(EventType type)
   return tell.tells != TypeCacheNOTHING;
 }
 
+/* predictPeak -- so much was resident, the recording's among it */
+static void predictPeak(Predict predict, uint64_t bytes)
+{
+  predict->peak = predictMost(predict->peak, bytes > predict->region ? (double)(bytes - predict->region) : 0);
+}
+
 void PredictEvent(Predict predict, LogEvent event)
 {
   TypeCacheTell tell = TypeCacheTells(&predict->types, event, predictKnown, ARRAY_LENGTH(predictKnown));
   LogProcess process = predict->process;
-  uint64_t cpu, peak;
+  uint64_t first;
 
-  if (tell == NULL || tell->tells == TypeCacheNOTHING || process == NULL ||
-      LogEventWord(event, (Index)tell->param[0]) != process->header.pid ||
-      strcmp(event->process->header.boot, process->header.boot) != 0)
+  if (tell == NULL || tell->tells == TypeCacheNOTHING || process == NULL)
     return;
-  peak = LogEventWord(event, (Index)tell->param[1]);
-  if (tell->tells == predictREGION) {
-    predict->region = peak;
+  first = LogEventWord(event, (Index)tell->param[0]);
+  if (tell->tells == predictPEAKED) {
+    if (event->process == process)
+      predictPeak(predict, first);
     return;
   }
-  peak = peak > predict->region ? peak - predict->region : 0;
-  predict->peak = predictMost(predict->peak, (double)peak);
-  if (tell->tells == predictPEAKED)
+  if (first != process->header.pid || strcmp(event->process->header.boot, process->header.boot) != 0)
     return;
-  cpu = LogEventWord(event, (Index)tell->param[2]) + LogEventWord(event, (Index)tell->param[3]);
+  if (tell->tells == predictREGION) {
+    predict->region = LogEventWord(event, (Index)tell->param[1]);
+    return;
+  }
   predict->known = TRUE;
-  predict->cpu = predictMost(predict->cpu, (double)cpu / 1e6);
+  predictPeak(predict, LogEventWord(event, (Index)tell->param[1]));
+  predict->cpu = predictMost(predict->cpu, (double)(LogEventWord(event, (Index)tell->param[2]) +
+                                                    LogEventWord(event, (Index)tell->param[3])) / 1e6);
 }
 
 /* ---- What it would take ---- */

@@ -152,9 +152,9 @@ static void testPeak(void)
   memoryOne(collector, EventKindSystem, EventProcessRegionCODE, 119, (uint64_t[]){20, 100}, NULL);
   memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 120, (uint64_t[]){20, 1, 5100, 1, 1, 1, 1, 1}, NULL);
   memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 121, (uint64_t[]){22, 1, 7000, 1, 1, 1, 1, 1}, NULL);
-  memoryOne(process[0], EventKindSystem, EventProcessPeakCODE, 130, (uint64_t[]){20, 9100}, NULL);
+  memoryOne(process[0], EventKindSystem, EventProcessPeakCODE, 130, (uint64_t[]){9100}, NULL);
   memoryOne(collector, EventKindSystem, EventProcessExitCODE, 140, (uint64_t[]){20, 0}, "exit");
-  memoryOne(process[2], EventKindSystem, EventProcessPeakCODE, 150, (uint64_t[]){22, 99000}, NULL);
+  memoryOne(process[2], EventKindSystem, EventProcessPeakCODE, 150, (uint64_t[]){99000}, NULL);
   footprint = memoryRead(&log);
   while (LogProcessAt(log, i)->header.identity != 0xc1)
     ++i;

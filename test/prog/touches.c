@@ -71,6 +71,7 @@ int main(int argc, char **argv)
   wait(NULL);
   lives = malloc(44 * (size_t)MiB);
   memset(lives, 1, 5 * (size_t)MiB);
+  rest();
   for (i = 0; i < 100000; ++i)
     free(malloc((size_t)i)); /* most of them are no large objects, and the last are recycled at once */
   if (strcmp(argv[1], "kill") == 0)
