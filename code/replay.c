@@ -460,8 +460,8 @@ static int replayOne(Replay replay)
   return status;
 }
 
-/* replayNext -- the next of all processes is replayed: nothing is known of it */
-static void replayNext(Replay replay, LogProcess process)
+/* replayNext -- the next of all processes is replayed: nothing is known of it, and a search begins anew */
+static Bool replayNext(Replay replay, LogProcess process, int *status)
 {
   Report report = &replay->report;
   Index i;
@@ -469,9 +469,14 @@ static void replayNext(Replay replay, LogProcess process)
   report->process = process;
   report->each = TRUE;
   report->reasons = 0;
+  replay->begun = FALSE;
+  if (report->search) {
+    report->measure.count = 0;
+    return replayAllocators(replay, status);
+  }
   for (i = 0; i < report->measure.count; ++i)
     report->measure.measured[i].ran = FALSE;
-  replay->begun = FALSE;
+  return TRUE;
 }
 
 /* replayEach -- replay all processes that have used a heap, one after the other; returns the worst status */
@@ -484,13 +489,14 @@ static int replayEach(Replay replay)
   if (!replayCountAll(replay, &status))
     return status;
   fputs(replay->json ? "{\"processes\": [" : "", stdout);
-  for (i = 0; i < replay->processes; ++i) {
+  for (i = 0; i < replay->processes && !replayStopped; ++i) {
     LogProcess process = LogProcessAt(replay->source.log, i);
     int its;
     if (!replayAsked(replay, process) || replay->counts[i] == 0)
       continue;
     fputs(done++ == 0 ? "" : replay->json ? ",\n" : "\n", stdout);
-    replayNext(replay, process);
+    if (!replayNext(replay, process, &status))
+      return status;
     its = replayOne(replay);
     status = its != 0 ? its : status;
   }

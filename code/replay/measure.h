@@ -32,7 +32,8 @@ typedef struct MeasuredStruct {
 
 typedef struct MeasureStruct {
   Count repeat;                 /* rounds asked for; 0: as many as it takes */
-  double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN */
+  double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN.  Of a search:
+                                   how long all of it takes */
   const volatile sig_atomic_t *stop; /* when it is not 0, no further run begins, and a round that is not ended does not
                                    count, unless it is the first; NULL: nobody can stop it */
   Count rounds;                 /* done */

@@ -292,11 +292,13 @@ static inline void playTouch(Play play, void *addr, Size from, Size size)
 static void playTouched(Play play, ScriptOp op)
 {
   const ScriptTouchStruct *touch = &play->touches[op->size];
-  Bool known = touch->touched != ScriptTouchUNKNOWN;
-  Size size = known ? touch->touched : touch->size, at;
   volatile char *p = play->slots[op->slot];
+  Size size, at;
+  Bool known;
 
   AVER_CRITICAL(op->size < PlayTableCount(play, ScriptTOUCHES));
+  known = touch->touched != ScriptTouchUNKNOWN;
+  size = known ? touch->touched : touch->size;
   if (p == playABSENT || play->allocator->nothing || play->params.verify ||
       size > play->params.touch * (known ? PlayKNOWN : 1))
     return;

@@ -347,6 +347,10 @@ subtest 'settings that are tried' => sub {
     like($out, qr/\n\nbest +to be exported\n(?:\S+ +(?:nothing: it is what programs have|LD_PRELOAD=\S+ PAWPRINT_MODE=manage|[A-Z_]+=\S+)\n)+\z/,
          'in words, too');
 
+    (undef, my $all) = table('--search', '--time', 1, '--process', 'all', '-a', 'libc', makeLog('family'));
+    is_deeply([map { scalar(@{$_->{allocators}}) } @{$all->{processes}}], [(6) x @{$all->{processes}}],
+              'of each process settings are tried anew');
+
     # Who interrupts gets what is known.
     my $pid = open(my $in, '-|') // die;
     if (!$pid) {
