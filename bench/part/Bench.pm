@@ -49,20 +49,26 @@ sub spew {
     return;
 }
 
+# start($env, @command) -- run a command, its output thrown away; a reference in the last place: its input.  Its number
+sub start {
+    my ($env, @command) = @_;
+    my $input = ref $command[-1] ? ${pop @command} : '/dev/null';
+    my $pid = fork // die "fork: $!\n";
+
+    return $pid if $pid != 0;
+    $ENV{$_} = $env->{$_} for keys %$env;
+    open STDIN, '<', $input or die "$input: $!\n";
+    open STDOUT, '>', '/dev/null' or die;
+    exec { $command[0] } @command or die "$command[0]: $!\n";
+}
+
 # run($env, @command) -- CPU seconds, seconds, and peak resident KiB of one run, output thrown away
 sub run {
     my ($env, @command) = @_;
     my $begin = time;
     my @before = POSIX::times();
-    my $input = ref $command[-1] ? ${pop @command} : '/dev/null';
-    my $pid = fork // die "fork: $!\n";
+    my $pid = start($env, @command);
 
-    if ($pid == 0) {
-        $ENV{$_} = $env->{$_} for keys %$env;
-        open STDIN, '<', $input or die "$input: $!\n";
-        open STDOUT, '>', '/dev/null' or die;
-        exec { $command[0] } @command or die "$command[0]: $!\n";
-    }
     waitpid $pid, 0;
     my @after = POSIX::times();
     my $ticks = POSIX::sysconf(POSIX::_SC_CLK_TCK());
@@ -167,17 +173,10 @@ sub counted {
 # residentBytes($env, @command) -- bytes at the peak, of which the last milliseconds are not seen; output thrown away
 sub residentBytes {
     my ($env, @command) = @_;
-    my $input = ref $command[-1] ? ${pop @command} : '/dev/null';
     my $most = 0;
     pipe my $executed, my $open or die "pipe: $!\n"; # closed by exec: what this process itself has does not count
-    my $pid = fork // die "fork: $!\n";
+    my $pid = start($env, @command);
 
-    if ($pid == 0) {
-        $ENV{$_} = $env->{$_} for keys %$env;
-        open STDIN, '<', $input or die "$input: $!\n";
-        open STDOUT, '>', '/dev/null' or die;
-        exec { $command[0] } @command or die "$command[0]: $!\n";
-    }
     close $open;
     readline $executed;
     while (waitpid($pid, POSIX::WNOHANG()) == 0) {
