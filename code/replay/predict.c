@@ -15,8 +15,9 @@
 #define predictSAMPLED 0.01 /* of the same: it was sampled */
 #define predictSPREAD  0.25 /* of a difference between two allocators in resident bytes */
 #define predictLARGE   0.25 /* of large objects of which it is not known how much was touched */
+#define predictLIBRARY 524288 /* resident bytes of the recording's library itself, give or take as many */
 #define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much */
-#define predictLEAST   0.3  /* of the time that the recorded program took: without recording it took as much, at least */
+#define predictLEAST   0.3  /* of what the recorded program took: without recording it took as much, at least */
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
 #define predictUNSURE  30e-9 /* ... give or take */
 
@@ -165,12 +166,13 @@ static MeasureRangeStruct predictMore(const PredictStruct *predict, const Measur
 MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
 {
   MeasureRangeStruct more = predictMore(predict, measure, allocator, measure->reference);
-  double sampled = predict->peak * predictSAMPLED;
+  double now = predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
+  double error = predict->peak * predictSAMPLED + (predict->peak - now);
 
   return (MeasureRangeStruct){
-    .low = predictMost(predict->peak + more.low - sampled, 0),
-    .middle = predictMost(predict->peak + more.middle, 0),
-    .high = predictMost(predict->peak + more.high + sampled, 0),
+    .low = predictMost(now + more.low - error, 0),
+    .middle = predictMost(now + more.middle, 0),
+    .high = predictMost(now + more.high + error, 0),
   };
 }
 
