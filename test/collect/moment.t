@@ -110,7 +110,9 @@ sub record {
     my $slain = $? == 9;
     spew("$dir/fifo", "$each\n") if "@command" =~ /fifo/;
     # Events first: before a process has begun it does not run, either.
-    until_(sub { events() >= $events && (check())[1] !~ /still running|about to write|still records/ }) or diag 'it does not end';
+    until_(sub { events() >= $events && (check())[1] !~ /still running|about to write|still records/ }, 60)
+        or diag "killed behind $number, @command: it does not end: ", (check())[1], slurp("$dir/err"),
+            `ls -l /dev/shm; ps -eo pid,ppid,stat,wchan:30,args | grep '[s]teady'`;
     return $slain;
 }
 
@@ -146,7 +148,8 @@ sub sweep {
         last if !$is;
         ++$slain;
     }
-    is_deeply \@faults, [], "$what: --check gives 0 whenever eventrec is killed ($slain times)";
+    is_deeply \@faults, [], "$what: --check gives 0 whenever eventrec is killed ($slain times)"
+        or diag join "\n", @faults;
     return $slain;
 }
 
