@@ -10,7 +10,7 @@ use JSON::PP qw(decode_json);
 use Test::More;
 
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
-plan skip_all => 'the library stays out of a program with a sanitizer of threads' if ($ENV{SAN} // '') =~ /thread/;
+plan skip_all => 'who looks for leaks at the end has touched all, and a sanitizer takes memory of its own' if $ENV{SAN};
 
 my $B = abs_path($ENV{B} // 'build/cool');
 my $log = "$Dir/touches.paw";
