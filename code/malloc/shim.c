@@ -127,7 +127,7 @@ static inline void *shimGot(void *p, size_t size, const void *site)
     return p;
   if (UNLIKELY(ShimWithin != ShimOUTSIDE))
     return shimGotInside(p, size);
-  if (UNLIKELY(size >= ShimLargeSIZE))
+  if (UNLIKELY(size >= LargeSIZE))
     return shimGotLarge(p, size, site);
   if (UNLIKELY(ShimNext.depth != 0))
     return ShimGotFrom(p, size, site);
@@ -175,7 +175,7 @@ SHIM void *calloc(size_t count, size_t size)
     return shimFailed(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
   if (UNLIKELY(ShimWithin != ShimOUTSIDE))
     return p;
-  if (UNLIKELY(count * size >= ShimLargeSIZE))
+  if (UNLIKELY(count * size >= LargeSIZE))
     ShimLargeNew(p, count * size);
   if (UNLIKELY(ShimNext.depth != 0))
     return shimZeroFrom(p, count * size, SITE);
@@ -218,7 +218,7 @@ static inline void *shimResize(void *old, size_t size, const void *site)
   p = ShimNext.realloc(old, size);
   if (UNLIKELY(p == NULL))
     errno = ENOMEM;
-  if (UNLIKELY(p != NULL ? size >= ShimLargeSIZE : large != 0))
+  if (UNLIKELY(p != NULL ? size >= LargeSIZE : large != 0))
     ShimLargeNew(p != NULL ? p : old, p != NULL ? size : large);
   if (UNLIKELY(ShimNext.depth != 0))
     return shimResizedFrom(old, p, size, site);
@@ -287,7 +287,7 @@ static inline void *shimAligned(size_t align, size_t size, const void *site)
   p = ShimNext.memalign(align, size);
   if (UNLIKELY(p == NULL))
     return shimFailed(size);
-  if (UNLIKELY(size >= ShimLargeSIZE))
+  if (UNLIKELY(size >= LargeSIZE))
     ShimLargeNew(p, size);
   SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
   return p;

@@ -50,12 +50,20 @@ static void largeHint(Word addr, int more)
   (void)__atomic_fetch_add(&largeLive, (Count)more, __ATOMIC_RELAXED);
 }
 
+/* largeTold -- are events of objects on? */
+static Bool largeTold(void)
+{
+  return EVENT_PRESENT(PoolTouch) && EVENT_WANTED(EventPoolTouchKIND);
+}
+
 void ShimLargeNew(void *p, Size size)
 {
   Word addr = (Word)p, none;
-  LargeStruct *place = largeFind(addr); /* its free passed us by */
+  LargeStruct *place = largeFind(addr); /* one whose free was not seen, as events were off */
   Index i;
 
+  if (!largeTold())
+    return; /* its free would not be seen, either */
   for (i = 0; i < largeTRIES && place == NULL; ++i) {
     none = 0;
     if (__atomic_compare_exchange_n(&largePlace(addr, i)->addr, &none, addr, FALSE, __ATOMIC_RELAXED,
@@ -104,11 +112,6 @@ static void largeTell(Word addr, Size size)
   EVENT_PAWW(PoolTouch, ShimNext.pool, (Addr)addr, size, touched);
 }
 
-static Bool largeTold(void)
-{
-  return EVENT_PRESENT(PoolTouch) && EVENT_WANTED(EventPoolTouchKIND);
-}
-
 /* largeUnmaps -- is libc about to unmap the object?  It marks those that have a mapping of their own in front of
  * them. */
 static Bool largeUnmaps(Word addr)
@@ -116,8 +119,8 @@ static Bool largeUnmaps(Word addr)
   return ShimNext.libc && (((const Word *)addr)[-1] & 2) != 0;
 }
 
-/* largeGoes -- the object leaves the table; returns its size, 0 if it was not there, and then nothing
- * of it is read: who frees what is no object hears of it from libc. */
+/* largeGoes -- take the object out of the table; returns its size, or 0 if it was not there.  Only memory that the table
+ * names is read: if a program frees an address that is no object, libc reports that. */
 static Size largeGoes(Word addr, Bool frees)
 {
   LargeStruct *place = largeFind(addr);

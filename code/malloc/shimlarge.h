@@ -17,12 +17,10 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/large.h"
 #include "base/types.h"
 
-enum {
-  ShimLargeSIZE = 256 << 10, /* bytes: from here on an object is large */
-  ShimLargeHINTS = 1024
-};
+enum { ShimLargeHINTS = 1024 };
 
 /* Of large objects, by the number of their first page. */
 extern uint16_t ShimLargeHint[ShimLargeHINTS];
@@ -33,7 +31,8 @@ static inline Bool ShimLargeMay(const void *p)
   return __atomic_load_n(&ShimLargeHint[(Word)p >> 12 & (ShimLargeHINTS - 1)], __ATOMIC_RELAXED) != 0;
 }
 
-/* ShimLargeNew -- an object of at least ShimLargeSIZE bytes is there now.  If the table is full, nothing is told of it.
+/* ShimLargeNew -- the program has allocated an object of at least LargeSIZE bytes.  Its pages will not be counted if the
+ * table is full, or events of objects are off.
  * ShimLargeGone -- the object at `p`, if it is a large one, is about to be freed
  * ShimLargeMoves -- the same of one that is about to be resized; returns its size, with which it is new again if that
  * fails, or 0

@@ -181,7 +181,7 @@ static inline void *operatorGot(void *p, size_t size, size_t align, const void *
   Bool failed = ShimWithin == ShimOUTSIDE && !ShimNext.manages;
 
   ShimWithin = ShimOUTSIDE;
-  if (UNLIKELY(size >= ShimLargeSIZE && p != NULL))
+  if (UNLIKELY(size >= LargeSIZE && p != NULL))
     ShimLargeNew(p, size);
   if (UNLIKELY(p == NULL)) {
     if (!failed)

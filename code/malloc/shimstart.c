@@ -216,8 +216,8 @@ enum {
   shimSHARE = 100         /* 1/100 of their lives */
 };
 
-/* shimPeak -- tell how much was resident at most: the collector's samples miss what is there for a moment only, and
- * what comes last.  The kernel knows it of a program; what getrusage says has the program before exec, too. */
+/* shimPeak -- emit the most that was resident.  The collector's samples miss memory that was resident only between two of
+ * them.  VmHWM counts since exec; getrusage also has what the process ran before. */
 static void shimPeak(void)
 {
   char status[2048];

@@ -264,6 +264,26 @@ Res AllocatorParse(Allocator allocatorReturn, const char *name, char *error)
   return res;
 }
 
+Bool AllocatorVariable(char variable[AllocatorVariableSIZE], const AllocatorStruct *allocator, Index i)
+{
+  static const char *const pawprint[] = {"LD_PRELOAD=libpawprint.so", "PAWPRINT_MODE=manage"};
+  Bool loads = allocator->kind == ReplayLIBRARY;
+  const char *setting;
+
+  if (loads && i == 0) {
+    snprintf(variable, AllocatorVariableSIZE, "LD_PRELOAD=%s", allocator->library);
+    return TRUE;
+  }
+  i -= loads;
+  if (allocator->kind == ReplayPAWPRINT)
+    setting = i < ARRAY_LENGTH(pawprint) ? pawprint[i] : NULL;
+  else
+    setting = i < allocator->settings ? allocator->setting[i] : NULL;
+  if (setting != NULL)
+    snprintf(variable, AllocatorVariableSIZE, "%s", setting);
+  return setting != NULL;
+}
+
 Bool AllocatorCheck(const AllocatorStruct *allocator)
 {
   Index i;

@@ -42,6 +42,11 @@ typedef struct AllocatorStruct {
  * errors  ResPARAM: no such allocator or setting;  ResFAIL: its library is not there, or cannot be preloaded */
 extern Res AllocatorParse(Allocator allocatorReturn, const char *name, char *error);
 
+/* AllocatorVariable -- the i-th variable that a program must find in its environment to have this allocator with these
+ * settings, as NAME=VALUE; FALSE: there are no more */
+enum { AllocatorVariableSIZE = PATH_MAX + AllocatorRoomSIZE };
+extern Bool AllocatorVariable(char variable[AllocatorVariableSIZE], const AllocatorStruct *allocator, Index i);
+
 extern Bool AllocatorCheck(const AllocatorStruct *allocator);
 
 #endif /* REPLAY_ALLOCATORS_H */

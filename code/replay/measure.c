@@ -65,8 +65,7 @@ MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, I
 
 /* ---- Runs ---- */
 
-/* measureNow -- seconds of a clock that only goes on */
-static double measureNow(void)
+double MeasureNow(void)
 {
   struct timespec now;
 
@@ -171,7 +170,7 @@ static void measureStop(Measure measure, Index begun)
 void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                 void (*say)(void *data, const char *name), void *data)
 {
-  double begin = measureNow();
+  double begin = MeasureNow();
   uint64_t base = measureBase(run, file, params);
   Index i, begun = 0;
 
@@ -184,7 +183,7 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
       measure->reference = i;
   }
   AVER(MeasureCheck(measure));
-  while (!MeasureStopped(measure) && !measureKnown(measure, measureNow() - begin)) {
+  while (!MeasureStopped(measure) && !measureKnown(measure, MeasureNow() - begin)) {
     for (begun = 0; begun < measure->count && !MeasureStopped(measure); ++begun) {
       Measured measured = &measure->measured[(measure->rounds + begun) % measure->count];
       say(data, measured->allocator.name);

@@ -55,6 +55,9 @@ typedef struct MeasureRangeStruct {
 extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                        void (*say)(void *data, const char *name), void *data);
 
+/* MeasureNow -- seconds of a clock that never goes back */
+extern double MeasureNow(void);
+
 /* MeasureStopped -- has it been stopped? */
 static inline Bool MeasureStopped(const MeasureStruct *measure)
 {

@@ -281,7 +281,7 @@ static inline void playTouch(Play play, void *addr, Size from, Size size)
   if (size <= from || play->allocator->nothing)
     return;
   p[from] = 1;
-  if (size > play->params.touch || size >= ScriptLargeSIZE) /* ScriptTOUCH follows */
+  if (size > play->params.touch || size >= LargeSIZE) /* ScriptTOUCH follows */
     return;
   for (at = WordAlignUp((Word)p + from + 1, PlayPAGE) - (Word)p; at < size; at += PlayPAGE)
     p[at] = 1;

@@ -116,28 +116,12 @@ static void reportPredictions(Report report, int width)
   reportBest(report, "memory", PredictSmaller);
 }
 
-/* reportEnvironment -- call `each` for each variable that a program must find to have this allocator: NAME=VALUE */
-static void reportEnvironment(const AllocatorStruct *allocator, void (*each)(const char *name, const char *value))
-{
-  Index i;
-
-  if (allocator->kind == ReplayLIBRARY)
-    each("LD_PRELOAD=", allocator->library);
-  for (i = 0; i < allocator->settings; ++i)
-    each("", allocator->setting[i]);
-}
-
-static void reportVariable(const char *name, const char *value)
-{
-  printf(" %s", name);
-  SayPlain(stdout, value, strlen(value));
-}
-
 /* reportSettings -- what is best of time and memory, and how to have it */
 static void reportSettings(Report report, int width)
 {
   const MeasureStruct *measure = &report->measure;
-  Index i;
+  char text[AllocatorVariableSIZE];
+  Index i, variable;
 
   printf("\n%-*s  %s\n", width, "best", "to be exported");
   for (i = 0; i < measure->count; ++i) {
@@ -145,12 +129,11 @@ static void reportSettings(Report report, int width)
     if (!reportPredicted(report, i) || !SearchBest(&report->predict, measure, i))
       continue;
     printf("%-*s ", width, allocator->name);
-    if (allocator->kind == ReplayPAWPRINT)
-      fputs(" LD_PRELOAD=libpawprint.so PAWPRINT_MODE=manage", stdout);
-    else if (allocator->kind == ReplayLIBC && allocator->settings == 0)
-      fputs(" nothing: it is what programs have", stdout);
-    else
-      reportEnvironment(allocator, reportVariable);
+    for (variable = 0; AllocatorVariable(text, allocator, variable); ++variable) {
+      putchar(' ');
+      SayPlain(stdout, text, strlen(text));
+    }
+    fputs(variable == 0 ? " nothing: it is what programs have" : "", stdout);
     putchar('\n');
   }
 }
@@ -194,24 +177,19 @@ static void reportRangeJson(const char *name, MeasureRangeStruct range)
   printf(", \"%s\": [%.6f, %.6f, %.6f]", name, range.low, range.middle, range.high);
 }
 
-static Count reportCount; /* of variables in a list */
-
-static void reportVariableJson(const char *name, const char *value)
-{
-  char variable[PATH_MAX + AllocatorRoomSIZE];
-
-  snprintf(variable, sizeof variable, "%s%s", name, value);
-  fputs(reportCount++ == 0 ? "" : ", ", stdout);
-  JsonString(stdout, variable);
-}
-
 /* reportSettingsJson -- of one that was tried: what is to be exported, and whether it is one of the best */
 static void reportSettingsJson(Report report, Index i)
 {
+  char text[AllocatorVariableSIZE];
+  Index variable;
+
   fputs(", \"environment\": [", stdout);
-  reportCount = 0;
-  reportEnvironment(&report->measure.measured[i].allocator, reportVariableJson);
-  printf("], \"best\": %s", reportPredicted(report, i) && SearchBest(&report->predict, &report->measure, i) ? "true" : "false");
+  for (variable = 0; AllocatorVariable(text, &report->measure.measured[i].allocator, variable); ++variable) {
+    fputs(variable == 0 ? "" : ", ", stdout);
+    JsonString(stdout, text);
+  }
+  printf("], \"best\": %s",
+         reportPredicted(report, i) && SearchBest(&report->predict, &report->measure, i) ? "true" : "false");
 }
 
 static void reportAllocator(Report report, Index i, ScriptHeader header)

@@ -533,7 +533,7 @@ static ScriptKind scriptKind(HeapOperation operation)
 }
 
 /* scriptLarge -- the bytes of an object of this size that count as those of a large one */
-static uint64_t scriptLarge(uint64_t size) { return size >= ScriptLargeSIZE ? size : 0; }
+static uint64_t scriptLarge(uint64_t size) { return size >= LargeSIZE ? size : 0; }
 
 /* scriptSum -- the header's numbers, with this operation */
 static void scriptSum(Script script, HeapOperation operation)
@@ -569,7 +569,7 @@ static void scriptSum(Script script, HeapOperation operation)
 /* scriptTouch -- the object has this size from here on: how much of it is touched may become known */
 static void scriptTouch(Script script, ScriptList list, uint32_t slot, uint64_t size)
 {
-  ScriptTouchStruct *touch = size >= ScriptLargeSIZE ? scriptAdd(script, ScriptTOUCHES) : NULL;
+  ScriptTouchStruct *touch = size >= LargeSIZE ? scriptAdd(script, ScriptTOUCHES) : NULL;
   uint64_t number = scriptCount(script, ScriptTOUCHES);
 
   scriptSlotAt(script, slot)->touch = 0;

@@ -23,6 +23,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/large.h"
 #include "base/types.h"
 #include "heap/heapreorder.h"
 
@@ -30,8 +31,7 @@ enum {
   ScriptChunkOPS = 2048,     /* operations of a chunk */
   ScriptEpochOPS = 1024,     /* operations of an epoch, all threads together */
   ScriptPoolsMAX = 1 << 20,
-  ScriptNameMAX = 32,
-  ScriptLargeSIZE = 256 << 10 /* bytes: of an object as large as this it matters how much of it is touched */
+  ScriptNameMAX = 32
 };
 
 #define ScriptTouchUNKNOWN UINT64_MAX

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What is tried, a name each as the user could give it.  A setting that a version of its allocator does not know is
  * ignored by it: then it is as good as none. */
@@ -166,14 +165,6 @@ void SearchKeep(Measure measure, Count keep)
   searchTake(measure, name, kept);
 }
 
-static double searchNow(void)
-{
-  struct timespec now;
-
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* searchStay -- how many stay for the next rounds, twice as many, if there is time for these and the last ones; else
  * for the last ones
  * took, left  seconds: that the newest rounds took, and that are left */
@@ -188,21 +179,21 @@ void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct 
                void (*say)(void *data, const char *name), void *data)
 {
   static MeasureStruct known; /* before the newest dropped some */
-  double begin = searchNow(), all = measure->seconds, stage;
+  double begin = MeasureNow(), all = measure->seconds, stage;
   Bool fresh = FALSE; /* those that are left have run since */
   Count rounds;
 
   for (rounds = 1; measure->count > SearchLAST + 1 && !MeasureStopped(measure); rounds *= 2) {
-    stage = searchNow();
+    stage = MeasureNow();
     measure->repeat = rounds;
     MeasureRun(measure, run, file, params, say, data);
     if (measure->partial)
       break;
     known = *measure;
-    SearchKeep(measure, searchStay(measure->count, rounds, searchNow() - stage, begin + all - searchNow()));
+    SearchKeep(measure, searchStay(measure->count, rounds, MeasureNow() - stage, begin + all - MeasureNow()));
   }
   measure->repeat = 0;
-  measure->seconds = begin + all - searchNow();
+  measure->seconds = begin + all - MeasureNow();
   if (!MeasureStopped(measure)) {
     MeasureRun(measure, run, file, params, say, data);
     fresh = TRUE;

@@ -58,6 +58,22 @@ static void testSettings(void)
   }
 }
 
+/* testVariables -- what is to be exported, one variable after the other */
+static void testVariables(void)
+{
+  char error[AllocatorErrorSIZE], variable[AllocatorVariableSIZE];
+  AllocatorStruct allocator;
+
+  TapIs(AllocatorParse(&allocator, "/proc/self/exe:OWN=a:OTHER=b", error), ResOK, "a library with two settings");
+  TapOk(AllocatorVariable(variable, &allocator, 0) && strncmp(variable, "LD_PRELOAD=/", 12) == 0, "is preloaded");
+  TapOk(AllocatorVariable(variable, &allocator, 2) && strcmp(variable, "OTHER=b") == 0, "has its settings");
+  TapOk(!AllocatorVariable(variable, &allocator, 3), "and no more");
+  (void)AllocatorParse(&allocator, "libc", error);
+  TapOk(!AllocatorVariable(variable, &allocator, 0), "libc needs none");
+  (void)AllocatorParse(&allocator, "pawprint", error);
+  TapOk(AllocatorVariable(variable, &allocator, 1) && strcmp(variable, "PAWPRINT_MODE=manage") == 0, "ours has a mode");
+}
+
 static void testRefused(void)
 {
   static const struct {
@@ -97,6 +113,7 @@ static void testRefused(void)
 int main(void)
 {
   testSettings();
+  testVariables();
   testRefused();
   return TapDone();
 }

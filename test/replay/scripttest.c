@@ -71,7 +71,7 @@ static void testScript(void)
 /* testTouches -- how much of a large object is touched becomes known after its allocation */
 static void testTouches(void)
 {
-  HeapObjectStruct small = {.size = ScriptLargeSIZE - 1}, known = {.size = 8 * ScriptLargeSIZE}, unknown = known;
+  HeapObjectStruct small = {.size = LargeSIZE - 1}, known = {.size = 8 * LargeSIZE}, unknown = known;
   HeapOperationStruct touch = {.kind = HeapTOUCH, .pool = &pool}, resize = {.kind = HeapRESIZE, .time = 1, .pool = &pool};
   const ScriptTouchStruct *touches;
   Script script;
@@ -85,22 +85,22 @@ static void testTouches(void)
   ScriptAdd(script, &touch, 0);
   touch.object = &known, touch.size = 4096;
   ScriptAdd(script, &touch, 0);
-  known.size = 2 * ScriptLargeSIZE;
-  resize.object = &known, resize.oldSize = 8 * ScriptLargeSIZE;
+  known.size = 2 * LargeSIZE;
+  resize.object = &known, resize.oldSize = 8 * LargeSIZE;
   ScriptAdd(script, &resize, 0);
-  touch.size = 9 * ScriptLargeSIZE;
+  touch.size = 9 * LargeSIZE;
   ScriptAdd(script, &touch, 0);
   add(script, HeapFREE, 0, &known);
-  known.size = ScriptLargeSIZE;
+  known.size = LargeSIZE;
   add(script, HeapALLOC, 0, &known); /* in the slot of the one that went */
   touches = scriptAt(script, ScriptTOUCHES, ScriptTouchStruct, 0);
   TapIs(scriptCount(script, ScriptTOUCHES), 4, "each large object has a place, and a new one when it is resized");
-  TapOk(touches[0].size == 8 * ScriptLargeSIZE && touches[0].touched == 4096, "what was touched of it is known");
-  TapOk(touches[2].size == 2 * ScriptLargeSIZE && touches[2].touched == 2 * ScriptLargeSIZE,
+  TapOk(touches[0].size == 8 * LargeSIZE && touches[0].touched == 4096, "what was touched of it is known");
+  TapOk(touches[2].size == 2 * LargeSIZE && touches[2].touched == 2 * LargeSIZE,
         "after the resize again, and is not more than all");
   TapOk(touches[1].touched == ScriptTouchUNKNOWN && touches[3].touched == ScriptTouchUNKNOWN, "of the others it is not");
   TapIs(ScriptFinish(script), ResOK, "the script is finished");
-  TapIs(script->header.peakUnknown, 9 * ScriptLargeSIZE, "and says of how much it is not known");
+  TapIs(script->header.peakUnknown, 9 * LargeSIZE, "and says of how much it is not known");
   TapIs(script->header.allocs + script->header.frees + script->header.resizes, script->header.operations,
         "touching is no operation");
   ScriptDestroy(script);
