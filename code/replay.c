@@ -38,6 +38,7 @@ typedef struct ReplayStruct {
   SourceStruct source;     /* first: it is the request's data */
   ReportStruct report;
   const char *allocatorList;
+  char *names;             /* owned: a copy of that, in which the allocators' names are, to the end of the process */
   unsigned threads;
   Bool reference;          /* one more allocator than are printed is there */
   Count repeat;            /* SIZE_MAX: as often as it takes */
@@ -97,6 +98,8 @@ static Bool replayAllocators(Replay replay, int *status)
 {
   char *list = strdup(replay->allocatorList), *name;
 
+  free(replay->names);
+  replay->names = list;
   if (list == NULL)
     return OptionStop(status, OptionFail(replay->source.tool, "no memory"));
   while ((name = strsep(&list, ",")) != NULL)
@@ -105,7 +108,7 @@ static Bool replayAllocators(Replay replay, int *status)
   if (replay->report.search && SearchAdd(&replay->report.measure) != ResOK)
     return OptionStop(status, OptionUsage(replay->source.tool, "--search: too many allocators to try settings of all"));
   replayReference(replay);
-  return TRUE; /* the names are in the copy, which is not freed */
+  return TRUE;
 }
 
 /* replaySpeed -- "max", or a number with an x behind it */
