@@ -22,8 +22,10 @@
 #include "replay/contents.h"
 #include "replay/resident.h"
 #include "replay/visits.h"
+#include "replay/wait.h"
 
 enum {
+  PlayWAKE = 64,  /* operations between two looks whether somebody sleeps for this thread */
   PlayAHEAD = 16, /* operations whose slots are fetched before their turn */
   PlayPAGE = 4096,
   PlayKNOWN = 8   /* so many times as much is touched of an object of which it is known that the program did */
@@ -37,6 +39,9 @@ typedef struct PlayThreadStruct {
   uint64_t epoch;                /* that it is in, + 1 */
   uint64_t old;                  /* size of the object that is being resized */
   uint64_t failures;
+  uint64_t waited;               /* ns of processor time that it has spent in waiting for others */
+  uint32_t sleepers;             /* of who waits for `done` (wait.h); they are woken when the thread leaves an epoch, and
+                                    before it waits */
   pthread_t thread;
 } __attribute__((aligned(64))) PlayThreadStruct, *PlayThread;
 
@@ -62,6 +67,7 @@ struct PlayStruct {
   VisitsStruct visits;           /* of one thread: after each operation an object is visited */
   PlayKept kept;                 /* NULL without verify */
   uint64_t begin;                /* ns */
+  uint64_t waited;               /* as a thread's, of who starts the threads */
   uint64_t completed;            /* epochs that all are done with, and all before them; atomic */
   uint64_t faults;               /* atomic */
   uint32_t failed;               /* atomic: a thread cannot go on, and result->message says why */
@@ -202,25 +208,21 @@ Play PlayLoad(PlayResult result, PlayParams params)
 
 /* ---- Waiting ---- */
 
-enum {
-  playSPINS = 20,    /* looks before a waiting thread gives up the processor */
-  playYIELDS = 5000, /* and more before it goes to sleep */
-  playNAP = 50000    /* ns */
-};
-
-/* playAwait -- wait until the counter is at least `wanted` */
-static void playAwait(Play play, uint64_t *counter, uint64_t wanted)
+/* playBarrier -- how many epochs must be complete before this one may begin */
+static uint64_t playBarrier(Play play, uint64_t epoch)
 {
-  const struct timespec nap = {0, playNAP};
-  unsigned looks;
+  uint64_t lag = play->epochs[epoch].lag;
 
-  for (looks = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < wanted && !playFailed(play); ++looks)
-    if (looks < playSPINS)
-      __builtin_ia32_pause();
-    else if (looks < playSPINS + playYIELDS)
-      sched_yield();
-    else
-      nanosleep(&nap, NULL);
+  return epoch + 1 > lag ? epoch + 1 - lag : 0;
+}
+
+/* playComplete -- one epoch more is complete, so many altogether: wake who waits to begin another one */
+static void playComplete(Play play, uint64_t completed)
+{
+  Index i;
+
+  for (i = completed; i < completed + 2 && i < PlayTableCount(play, ScriptEPOCHS); ++i)
+    WaitWake(&play->epochs[i].sleepers);
 }
 
 /* playLeave -- the thread is done with the epoch that it is in.  The last thread to leave the oldest epoch moves
@@ -229,22 +231,34 @@ static void playLeave(Play play, PlayThread runner)
 {
   uint64_t at;
 
+  WaitWake(&runner->sleepers);
   if (runner->epoch == 0)
     return;
   __atomic_fetch_sub(&play->epochs[runner->epoch - 1].threads, 1, __ATOMIC_SEQ_CST);
   at = __atomic_load_n(&play->completed, __ATOMIC_SEQ_CST);
   while (at < PlayTableCount(play, ScriptEPOCHS) && __atomic_load_n(&play->epochs[at].threads, __ATOMIC_SEQ_CST) == 0) {
     if (__atomic_compare_exchange_n(&play->completed, &at, at + 1, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-      ++at;
+      playComplete(play, ++at);
   }
 }
 
-/* playBarrier -- how many epochs must be complete before this one may begin */
-static uint64_t playBarrier(Play play, uint64_t epoch)
+/* playEnter -- the thread enters an epoch, when that may begin */
+static void playEnter(Play play, PlayThread runner, uint64_t epoch)
 {
-  uint64_t lag = play->epochs[epoch].lag;
+  playLeave(play, runner);
+  runner->epoch = epoch + 1;
+  runner->waited += WaitUntil(&play->completed, playBarrier(play, epoch), &play->epochs[epoch].sleepers, &play->failed);
+}
 
-  return epoch + 1 > lag ? epoch + 1 - lag : 0;
+/* playAwait -- the thread waits until another one has done so many operations */
+static void playAwait(Play play, PlayThread runner, Index other, uint64_t wanted)
+{
+  PlayThread its = &play->runners[other];
+
+  if (LIKELY(__atomic_load_n(&its->done, __ATOMIC_ACQUIRE) >= wanted))
+    return;
+  WaitWake(&runner->sleepers);
+  runner->waited += WaitUntil(&its->done, wanted, &its->sleepers, &play->failed);
 }
 
 /* playSleep -- until `time`, ns since the beginning of the recording, has come at the speed asked for */
@@ -458,18 +472,17 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
       play->allocator->poolDestroy(play->allocator->data, &play->pool[op->pool]);
     break;
   case ScriptENTER:
-    playLeave(play, runner);
-    runner->epoch = op->size + 1;
-    playAwait(play, &play->completed, playBarrier(play, op->size));
+    playEnter(play, runner, op->size);
     break;
   case ScriptTOUCH:
     playTouched(play, op);
     break;
   case ScriptWAIT:
-    playAwait(play, &play->runners[op->slot].done, op->size);
+    playAwait(play, runner, op->slot, op->size);
     break;
   default:
     AVER(op->kind == ScriptTIME);
+    WaitWake(&runner->sleepers);
     playSleep(play, op->size);
     break;
   }
@@ -495,6 +508,8 @@ static inline __attribute__((always_inline)) void playChunk(Play play, PlayThrea
     if (play->visits.on)
       VisitsVisit(&play->visits, play->slots, playABSENT);
     __atomic_store_n(&runner->done, ++done, __ATOMIC_RELEASE);
+    if (UNLIKELY(done % PlayWAKE == 0) && __atomic_load_n(&runner->sleepers, __ATOMIC_RELAXED) != 0)
+      WaitWake(&runner->sleepers);
   }
 }
 
@@ -531,10 +546,11 @@ static void playThreads(Play play)
   pthread_attr_setstacksize(&attributes, playSTACK);
   for (i = 0; i < play->threads && !playFailed(play); ++i) {
     PlayThread runner = &play->runners[i];
+    uint64_t epoch = runner->list->epoch;
     int error;
     if (runner->list->count == 0)
       continue;
-    playAwait(play, &play->completed, playBarrier(play, runner->list->epoch));
+    play->waited += WaitUntil(&play->completed, playBarrier(play, epoch), &play->epochs[epoch].sleepers, &play->failed);
     error = pthread_create(&runner->thread, &attributes, playList, runner);
     if (error != 0) {
       playFail(play, "cannot start thread %zu of %zu: %s; try -j merged", i + 1, play->threads, strerror(error));
@@ -573,8 +589,11 @@ void PlayRun(Play play, PlayAllocator allocator)
   if (play->params.verify && !playFailed(play))
     for (i = 0; i < play->header.slots; ++i) /* what lives at the end */
       playVerifyOld(play, (uint32_t)i, play->slots[i], TRUE);
-  for (i = 0; i < play->threads; ++i)
+  for (i = 0; i < play->threads; ++i) {
     result->failures += play->runners[i].failures;
+    play->waited += play->runners[i].waited;
+  }
+  result->cpu -= play->waited < result->cpu ? play->waited : result->cpu;
   result->faults = play->faults;
   result->done = !playFailed(play);
 }

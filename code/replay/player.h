@@ -52,7 +52,7 @@ typedef struct PlayFaultStruct {
 typedef struct PlayResultStruct {
   Bool done;                    /* what follows is good */
   uint64_t ns;                  /* from the first operation to the last */
-  uint64_t cpu;                 /* ns of processor time, all threads */
+  uint64_t cpu;                 /* ns of processor time, all threads; without waiting for each other */
   uint64_t base, peak;          /* resident bytes before, and at most */
   uint64_t failures;            /* allocations and resizes that failed */
   uint64_t faults;

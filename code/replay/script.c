@@ -15,10 +15,13 @@
 #include "base/aver.h"
 #include "base/grow.h"
 #include "log/logfile.h"
+#include "replay/drift.h"
 
 enum {
   scriptWaitedSIZE = 8, /* threads of which a thread remembers how far it has waited for them */
-  scriptStackMAX = 64   /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
+  scriptStackMAX = 64,  /* freed slots that a thread keeps for itself; the rest is for all, two epochs later */
+  scriptDRIFT = 128,    /* in an epoch the order of threads is to change no more than this part of the bytes that live, */
+  scriptDriftMIN = 64 << 10 /* or so many bytes */
 };
 
 #define scriptNONE UINT32_MAX
@@ -40,6 +43,7 @@ typedef struct ScriptListStruct {
   uint64_t last;              /* the newest of its chunks, index + 1; 0 for none */
   uint64_t epoch;             /* that it entered last, + 1; 0 for none */
   uint64_t time;              /* of its last TIME */
+  DriftThreadStruct drift;    /* in the newest epoch */
   uint32_t stack;             /* freed slots, the newest first */
   Count stacked;
   struct {
@@ -79,6 +83,7 @@ struct ScriptStruct {
   uint64_t bytes, objects;       /* live */
   uint64_t large, peakLarge;     /* bytes of large objects that live; at most */
   uint64_t inEpoch;              /* operations in the newest epoch */
+  DriftStruct drift;             /* in it */
   uint32_t queueHead, queueTail; /* free slots for all threads, the oldest first */
   ScriptHeaderStruct header;
   struct {
@@ -330,6 +335,17 @@ static void scriptEpoch(Script script, uint32_t lag)
   if (epoch != NULL)
     epoch->lag = lag;
   script->inEpoch = 0;
+  DriftBegin(&script->drift);
+}
+
+/* scriptFull -- does the newest epoch end before the next operation?  Within two epochs threads may run in any order: so
+ * it ends when, by that, the bytes that live could differ from those that were recorded. */
+static inline Bool scriptFull(Script script)
+{
+  uint64_t differ = script->bytes / scriptDRIFT > scriptDriftMIN ? script->bytes / scriptDRIFT : scriptDriftMIN;
+
+  return script->inEpoch >= ScriptEpochMIN &&
+         (script->inEpoch >= ScriptEpochMAX || DriftBeyond(&script->drift, differ));
 }
 
 /* scriptEnter -- the thread is about to do something: in the newest epoch */
@@ -339,7 +355,7 @@ static inline void scriptEnter(Script script, ScriptList list)
 
   if (script->merged)
     return;
-  if (script->inEpoch >= ScriptEpochOPS || scriptCount(script, ScriptEPOCHS) == 0)
+  if (scriptFull(script) || scriptCount(script, ScriptEPOCHS) == 0)
     scriptEpoch(script, 2);
   ++script->inEpoch;
   epochs = scriptCount(script, ScriptEPOCHS);
@@ -535,11 +551,11 @@ static ScriptKind scriptKind(HeapOperation operation)
 /* scriptLarge -- the bytes of an object of this size that count as those of a large one */
 static uint64_t scriptLarge(uint64_t size) { return size >= LargeSIZE ? size : 0; }
 
-/* scriptSum -- the header's numbers, with this operation */
-static void scriptSum(Script script, HeapOperation operation)
+/* scriptSum -- the numbers of the header and of the epoch, with this operation of a thread */
+static void scriptSum(Script script, ScriptList list, HeapOperation operation)
 {
   ScriptHeader header = &script->header;
-  uint64_t size = operation->object->size;
+  uint64_t size = operation->object->size, bytes = script->bytes;
 
   if (operation->kind != HeapALLOC)
     script->large -= scriptLarge(operation->kind == HeapRESIZE ? operation->oldSize : size);
@@ -560,6 +576,7 @@ static void scriptSum(Script script, HeapOperation operation)
     ++header->resizes;
     script->bytes += size - operation->oldSize;
   }
+  DriftAdd(&script->drift, &list->drift, (int64_t)(script->bytes - bytes));
   if (script->objects > header->peakObjects)
     header->peakObjects = script->objects;
   if (script->bytes > header->peakBytes)
@@ -616,7 +633,7 @@ static void scriptObject(Script script, ScriptList list, HeapOperation operation
                                             .align = operation->kind == HeapALLOC ? object->align : 0});
   if (operation->kind != HeapFREE)
     scriptTouch(script, list, slot, object->size);
-  scriptSum(script, operation);
+  scriptSum(script, list, operation);
   state->thread = list->number;
   state->epoch = scriptCount(script, ScriptEPOCHS) - 1;
   state->done = list->public.count;

@@ -5,7 +5,8 @@
  * that are read one after the other, so that running it takes little memory and never the allocator's.
  *
  * With several threads, the order that was recorded is kept as far as it matters.  Operations are counted off in
- * epochs, and no thread begins an epoch before all threads have done their operations of the epoch before the last.
+ * epochs, the longer the less their order matters to the bytes that live, and no thread begins an epoch before all
+ * threads have done their operations of the epoch before the last.
  * Where the order is strict (pools are made and destroyed alone) no thread begins before those of the last epoch are
  * done, either.  Within two epochs, an operation on an object that another thread gave its address waits for that.
  * Every wait is for something earlier in the recorded order, so that there is always a thread that can go on.
@@ -29,7 +30,8 @@
 
 enum {
   ScriptChunkOPS = 2048,     /* operations of a chunk */
-  ScriptEpochOPS = 1024,     /* operations of an epoch, all threads together */
+  ScriptEpochMIN = 1024,     /* operations of an epoch, all threads together, at least, ... */
+  ScriptEpochMAX = 1 << 16,  /* ... and at most */
   ScriptPoolsMAX = 1 << 20,
   ScriptNameMAX = 32
 };
@@ -72,6 +74,7 @@ typedef struct ScriptThreadStruct {
 typedef struct ScriptEpochStruct {
   uint32_t threads; /* that do something in it; for the player those that are not done with it, atomic */
   uint32_t lag;     /* 1: begins when all before it are done; 2: when all before the last are */
+  uint32_t sleepers; /* the player's: of who waits to begin it (wait.h); 0 in the file */
 } ScriptEpochStruct;
 
 typedef struct ScriptPoolStruct {
