@@ -9,15 +9,13 @@
  */
 #include "report/reportview.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "analyse/viewnotes.h"
+#include "base/aver.h"
+#include "base/page.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -279,71 +277,39 @@ static Bool reportJson(FILE *out, void *data)
 
 /* ---- The page ---- */
 
+typedef struct ReportDataStruct {
+  const char *text;
+  Size size;
+} ReportDataStruct, *ReportData;
+
 /* reportWrite -- the page, around the data, in which nothing can end its element or begin another: < > and & stand in
  * strings alone, where JSON has other words for them */
-static void reportWrite(FILE *file, const char *data, Size size)
+static void reportWrite(FILE *file, void *closure)
 {
+  ReportData data = closure;
   const char *const *piece;
   Index i;
 
   for (piece = reportPageHead; *piece != NULL; ++piece)
     fputs(*piece, file);
-  for (i = 0; i < size; ++i)
-    if (data[i] == '<' || data[i] == '>' || data[i] == '&')
-      fprintf(file, "\\u%04x", (unsigned)data[i]);
+  for (i = 0; i < data->size; ++i)
+    if (data->text[i] == '<' || data->text[i] == '>' || data->text[i] == '&')
+      fprintf(file, "\\u%04x", (unsigned)data->text[i]);
     else
-      putc(data[i], file);
+      putc(data->text[i], file);
   for (piece = reportPageTail; *piece != NULL; ++piece)
     fputs(*piece, file);
 }
 
-/* reportReplaces -- may the file be replaced: is it not there, empty, or a report?  Many pages begin as ours does; a
- * report has the line that names its generator, too. */
-static Bool reportReplaces(const char *path)
+/* reportSave -- many pages begin as ours does; a report has the line that names its generator, too */
+static const char *reportSave(const char *path, const char *text, Size size)
 {
   static const char named[] = "Pawprint eventview report\">\n";
-  const char *end = strstr(reportPageHead[0], named);
-  char begin[256] = "";
-  Size whole = end == NULL ? sizeof begin : (Size)(end - reportPageHead[0]) + sizeof named - 1;
-  struct stat status;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  Bool report = fd < 0 && errno == ENOENT;
-  ssize_t got;
+  const char *head = reportPageHead[0], *end = strstr(head, named);
+  ReportDataStruct data = {text, size};
 
-  if (fd >= 0) {
-    got = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? read(fd, begin, sizeof begin - 1) : -1;
-    report = got == 0 || (got >= (ssize_t)whole && memcmp(begin, reportPageHead[0], whole) == 0);
-    (void)close(fd);
-  }
-  return report;
-}
-
-/* reportSave -- write the page beside its place, and put it there when it is whole; NULL, or what failed */
-static const char *reportSave(const char *path, const char *data, Size size)
-{
-  mode_t mask = umask(0);
-  char beside[4096];
-  int fd;
-  FILE *file = NULL;
-  Bool whole;
-
-  (void)umask(mask);
-  if (!reportReplaces(path))
-    return "it is there, and is no report";
-  if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
-    return strerror(ENAMETOOLONG);
-  fd = mkstemp(beside);
-  if (fd >= 0)
-    file = fdopen(fd, "w");
-  if (file == NULL)
-    return strerror(errno);
-  (void)fchmod(fd, 0666 & ~mask);
-  reportWrite(file, data, size);
-  whole = ferror(file) == 0 && fflush(file) == 0;
-  if (fclose(file) == 0 && whole && rename(beside, path) == 0)
-    return NULL;
-  (void)unlink(beside);
-  return strerror(errno);
+  AVER(end != NULL);
+  return PageSave(path, head, (Size)(end - head) + sizeof named - 1, reportWrite, &data);
 }
 
 static Bool reportText(FILE *out, void *data)
