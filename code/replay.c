@@ -27,6 +27,7 @@
 #include "heap/heaplook.h"
 #include "heap/switchedoff.h"
 #include "log/processname.h"
+#include "replay/picture.h"
 #include "replay/report.h"
 #include "replay/search.h"
 
@@ -37,6 +38,7 @@ enum { ReplayMERGED, ReplayRECORDED };
 typedef struct ReplayStruct {
   SourceStruct source;     /* first: it is the request's data */
   ReportStruct report;
+  PictureStruct picture;
   const char *allocatorList;
   char *names;             /* owned: a copy of that, in which the allocators' names are, to the end of the process */
   unsigned threads;
@@ -250,7 +252,11 @@ static Bool replayEvent(LogRequest request, LogEvent event)
 {
   Replay replay = request->data;
 
-  PredictEvent(&replay->report.predict, event);
+  uint64_t resident = PredictEvent(&replay->report.predict, event);
+  uint64_t first = ScriptHeaderOf(replay->script)->first;
+
+  if (replay->picture.path != NULL && resident > 0 && first != 0 && event->time >= first)
+    CurveAdd(&replay->picture.resident, event->time - first, resident);
   if (event->process->header.role[0] == '\0')
     HeapEvent(replay->heap, event);
   return FALSE;
@@ -302,7 +308,11 @@ static Bool replayCompile(Replay replay, int *status)
   Res res;
 
   res = ScriptCreate(&replay->script, replay->report.merged,
-                     replay->speed > 0 ? 1 + (uint64_t)(ReplayTICK * replay->speed) : 0);
+                     replay->speed > 0               ? 1 + (uint64_t)(ReplayTICK * replay->speed)
+                     : replay->picture.path != NULL ? (uint64_t)ReplayTICK
+                                                    : 0);
+  if (res == ResOK && replay->picture.path != NULL)
+    ScriptDraw(replay->script, &replay->picture.live);
   if (res == ResOK)
     res = HeapCreate(&replay->heap, &client, replay->source.log);
   if (res != ResOK)
@@ -394,6 +404,19 @@ static Bool replayPredicts(Replay replay)
          (report->measure.repeat == 0 || report->measure.repeat >= MeasureRunsMIN);
 }
 
+/* replayPicture -- write the page, if one is wanted, and say so; FALSE: it cannot be written */
+static Bool replayPicture(Replay replay)
+{
+  const OptionToolStruct *tool = replay->source.tool;
+  const char *path = replay->picture.path, *wrong = path != NULL ? PictureSave(&replay->picture, &replay->report) : NULL;
+
+  if (wrong != NULL)
+    (void)OptionFail(tool, "%s: %s", path, wrong);
+  else if (path != NULL)
+    SayLine(stderr, "%s: the picture is in %s", tool->name, path);
+  return wrong == NULL;
+}
+
 /* replayRun -- measure each allocator and print; returns the status */
 static int replayRun(Replay replay)
 {
@@ -416,6 +439,8 @@ static int replayRun(Replay replay)
   } else {
     MeasureRun(&replay->report.measure, run, file, &params, replaySaying, replay);
   }
+  if (replay->picture.path != NULL)
+    PictureRun(&replay->picture, &replay->report, run, file, &params, replaySaying, replay);
   ProgressErase(&replay->source.progress);
   for (i = 0; i < replay->report.shown; ++i)
     if (!replayFaults(replay, &replay->report.measure.measured[i]))
@@ -427,7 +452,7 @@ static int replayRun(Replay replay)
   ReportNotExact(&replay->report);
   if (fflush(stdout) != 0 && errno != EPIPE)
     return OptionFail(replay->source.tool, "standard output: %s", strerror(errno));
-  return well ? 0 : replay->source.tool->failure;
+  return replayPicture(replay) && well ? 0 : replay->source.tool->failure;
 }
 
 /* replayNothing -- say that there is nothing to replay, and what may be the reason; returns the status */
@@ -530,6 +555,8 @@ static int replayMain(Replay replay, const char *const *paths)
   if (replay->report.search && (replay->repeat != SIZE_MAX || replay->report.verify || strcmp(replay->report.speed, "max") != 0))
     return OptionUsage(replay->source.tool, "--search decides how often each runs: --repeat, --verify and --speed do not "
                        "go with it");
+  if (replay->picture.path != NULL && replay->named != NULL && strcmp(replay->named, "all") == 0)
+    return OptionUsage(replay->source.tool, "--report shows one process: it does not go with --process=all");
   if (!replaySpeed(replay, &status) || !replayAllocators(replay, &status))
     return status;
   if (replay->repeat != SIZE_MAX)
@@ -575,6 +602,8 @@ int main(int argc, char **argv)
                "try the settings that matter of the allocators named, and print the best of time and memory"),
     OptionDouble(0, "time", &replay.report.measure.seconds, "SECONDS",
                  "without --repeat: no round begins later than this, after the third; 30 if not given, with --search 60"),
+    OptionString(0, "report", &replay.picture.path, "FILE.html",
+                 "write a page with a picture, too: resident memory over time, of the program and with each allocator"),
     OptionFlag(0, "verify", &replay.report.verify, "write to every object, and check it"),
     OptionString(0, "process", &replay.named, "NAME|PID|all",
                  "replay this process, or all one after the other; the one with the most operations if not given, or "

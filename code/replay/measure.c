@@ -85,10 +85,10 @@ static uint64_t measureBase(ReplayRun run, int file, const PlayParamsStruct *par
 }
 
 /* measureOne -- one run of an allocator; one that fails is not run again */
-static void measureOne(Measure measure, Measured measured, ReplayRun run, int file, const PlayParamsStruct *params,
-                       uint64_t base)
+static void measureOne(Measure measure, Measured measured, ReplayRun run, int file, const PlayParamsStruct *params)
 {
   PlayResult result = &run->result, median = &measured->median;
+  uint64_t base = measure->base;
   Index i = measure->rounds;
 
   if (!ReplayChildRun(run, file, &measured->allocator, params)) {
@@ -171,9 +171,9 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
                 void (*say)(void *data, const char *name), void *data)
 {
   double begin = MeasureNow();
-  uint64_t base = measureBase(run, file, params);
   Index i, begun = 0;
 
+  measure->base = measureBase(run, file, params);
   measure->rounds = 0;
   measure->partial = FALSE;
   measure->reference = 0;
@@ -188,7 +188,7 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
       Measured measured = &measure->measured[(measure->rounds + begun) % measure->count];
       say(data, measured->allocator.name);
       if (measured->ran)
-        measureOne(measure, measured, run, file, params, base);
+        measureOne(measure, measured, run, file, params);
     }
     measure->rounds += !MeasureStopped(measure);
   }

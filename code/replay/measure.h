@@ -40,6 +40,7 @@ typedef struct MeasureStruct {
   Bool partial;                 /* the only one was stopped: not all have run */
   Count count;                  /* allocators */
   MeasuredStruct measured[MeasureAllocatorsMAX];
+  uint64_t base;                /* resident bytes of a process without an allocator's own; 0: not known */
   Index reference;              /* the one with which all are compared: libc, if it is there, else the first */
 } MeasureStruct, *Measure;
 

@@ -456,6 +456,18 @@ static void playPoolCreate(Play play, Index number)
     playFail(play, "cannot create pool %zu: class %s: %s", number, pools[number].class, ResName(res));
 }
 
+/* playTime -- the thread has come to this recorded time */
+static void playTime(Play play, PlayThread runner, uint64_t time)
+{
+  uint64_t slice = play->params.slice, *resident = slice != 0 && time / slice < CurveSLICES
+                                                     ? &play->result->resident[time / slice] : NULL;
+
+  if (resident != NULL && __atomic_load_n(resident, __ATOMIC_RELAXED) == 0)
+    __atomic_store_n(resident, ResidentNow(), __ATOMIC_RELAXED);
+  WaitWake(&runner->sleepers);
+  playSleep(play, time);
+}
+
 /* playRare -- an operation that is none on an object */
 static void playRare(Play play, PlayThread runner, ScriptOp op)
 {
@@ -482,8 +494,7 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
     break;
   default:
     AVER(op->kind == ScriptTIME);
-    WaitWake(&runner->sleepers);
-    playSleep(play, op->size);
+    playTime(play, runner, op->size);
     break;
   }
 }

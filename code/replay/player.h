@@ -20,6 +20,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "replay/curve.h"
 #include "replay/script.h"
 
 typedef struct PlayPoolStruct {
@@ -54,6 +55,7 @@ typedef struct PlayResultStruct {
   uint64_t ns;                  /* from the first operation to the last */
   uint64_t cpu;                 /* ns of processor time, all threads; without waiting for each other */
   uint64_t base, peak;          /* resident bytes before, and at most */
+  uint64_t resident[CurveSLICES]; /* bytes, by slice of recorded time, if that was asked for; 0: not known.  Atomic. */
   uint64_t failures;            /* allocations and resizes that failed */
   uint64_t faults;
   PlayFaultStruct fault[PlayFaultsMAX]; /* the first */
@@ -66,6 +68,7 @@ typedef struct PlayParamsStruct {
   Bool visits;      /* read objects as a program would, if there is one thread */
   Bool base;        /* measure `base` only, and run nothing */
   double speed;     /* of recorded time; 0 for as fast as possible */
+  uint64_t slice;   /* ns of recorded time: fill in `resident` for each, from a script with ticks; 0: leave it */
   Size touch;       /* objects larger than this get only their first page written */
 } PlayParamsStruct, *PlayParams;
 

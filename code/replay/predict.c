@@ -68,36 +68,38 @@ Bool PredictWants(EventType type)
   return tell.tells != TypeCacheNOTHING;
 }
 
-/* predictPeak -- so much was resident, the recording's among it */
-static void predictPeak(Predict predict, uint64_t bytes)
+/* predictPeak -- so much was resident, the recording's among it; returns the rest */
+static uint64_t predictPeak(Predict predict, uint64_t bytes)
 {
-  predict->peak = predictMost(predict->peak, bytes > predict->region ? (double)(bytes - predict->region) : 0);
+  bytes = bytes > predict->region ? bytes - predict->region : 0;
+  predict->peak = predictMost(predict->peak, (double)bytes);
+  return bytes;
 }
 
-void PredictEvent(Predict predict, LogEvent event)
+uint64_t PredictEvent(Predict predict, LogEvent event)
 {
   TypeCacheTell tell = TypeCacheTells(&predict->types, event, predictKnown, ARRAY_LENGTH(predictKnown));
   LogProcess process = predict->process;
   uint64_t first;
 
   if (tell == NULL || tell->tells == TypeCacheNOTHING || process == NULL)
-    return;
+    return 0;
   first = LogEventWord(event, (Index)tell->param[0]);
   if (tell->tells == predictPEAKED) {
     if (event->process == process)
-      predictPeak(predict, first);
-    return;
+      (void)predictPeak(predict, first);
+    return 0;
   }
   if (first != process->header.pid || strcmp(event->process->header.boot, process->header.boot) != 0)
-    return;
+    return 0;
   if (tell->tells == predictREGION) {
     predict->region = LogEventWord(event, (Index)tell->param[1]);
-    return;
+    return 0;
   }
   predict->known = TRUE;
-  predictPeak(predict, LogEventWord(event, (Index)tell->param[1]));
   predict->cpu = predictMost(predict->cpu, (double)(LogEventWord(event, (Index)tell->param[2]) +
                                                     LogEventWord(event, (Index)tell->param[3])) / 1e6);
+  return predictPeak(predict, LogEventWord(event, (Index)tell->param[1]));
 }
 
 /* ---- What it would take ---- */

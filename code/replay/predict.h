@@ -35,10 +35,11 @@ extern void PredictFinish(Predict predict);
 
 /* PredictBegin -- from now on samples of this process count
  * PredictWants -- does PredictEvent learn from an event of this type?
- * PredictEvent -- one event, of any process */
+ * PredictEvent -- one event, of any process; the resident bytes of the process that it tells, without the recording's, if
+ *   it is a sample; else 0 */
 extern void PredictBegin(Predict predict, LogProcess process);
 extern Bool PredictWants(EventType type);
-extern void PredictEvent(Predict predict, LogEvent event);
+extern uint64_t PredictEvent(Predict predict, LogEvent event);
 
 /* PredictCpu, PredictPeak -- what the program would take with this allocator, which has run as often as
  * MeasureRunsMIN: seconds of processor time, resident bytes

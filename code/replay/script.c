@@ -79,7 +79,7 @@ struct ScriptStruct {
   Res res;
   int error;                     /* errno of ResIO */
   uint64_t offset;               /* bytes written */
-  uint64_t first;                /* time of the first operation; 0 before it */
+  Curve live;                    /* bytes that live, by time; NULL: nobody wants it */
   uint64_t bytes, objects;       /* live */
   uint64_t large, peakLarge;     /* bytes of large objects that live; at most */
   uint64_t inEpoch;              /* operations in the newest epoch */
@@ -196,6 +196,11 @@ void ScriptDestroy(Script script)
 ScriptHeader ScriptHeaderOf(Script script)
 {
   return &script->header;
+}
+
+void ScriptDraw(Script script, Curve curve)
+{
+  script->live = curve;
 }
 
 int ScriptFile(Script script)
@@ -384,12 +389,12 @@ static void scriptWait(Script script, ScriptList list, ScriptSlotStruct *slot)
 
 static void scriptTime(Script script, ScriptList list, uint64_t time)
 {
-  if (script->first == 0)
-    script->first = time;
+  if (script->header.first == 0)
+    script->header.first = time;
   if (script->tick == 0 || time - list->time < script->tick)
     return;
   list->time = time;
-  scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptTIME, .size = time - script->first});
+  scriptEmit(script, list, (ScriptOpStruct){.kind = ScriptTIME, .size = time - script->header.first});
 }
 
 /* ---- Slots ---- */
@@ -634,6 +639,8 @@ static void scriptObject(Script script, ScriptList list, HeapOperation operation
   if (operation->kind != HeapFREE)
     scriptTouch(script, list, slot, object->size);
   scriptSum(script, list, operation);
+  if (script->live != NULL && operation->time >= script->header.first)
+    CurveChange(script->live, operation->time - script->header.first, script->bytes);
   state->thread = list->number;
   state->epoch = scriptCount(script, ScriptEPOCHS) - 1;
   state->done = list->public.count;

@@ -27,6 +27,7 @@
 #include "base/large.h"
 #include "base/types.h"
 #include "heap/heapreorder.h"
+#include "replay/curve.h"
 
 enum {
   ScriptChunkOPS = 2048,     /* operations of a chunk */
@@ -115,6 +116,7 @@ typedef struct ScriptHeaderStruct {
   uint64_t peakBytes, peakObjects; /* asked for, in the recorded order; each at its own peak */
   uint64_t peakUnknown;            /* bytes of large objects of which nobody knows how much was touched: at one time there
                                       may have been as many */
+  uint64_t first;                  /* time of the first operation, ns since 1970; 0: there is none */
   uint64_t crossings;              /* operations on an object that another thread had last */
 } ScriptHeaderStruct, *ScriptHeader;
 
@@ -134,6 +136,9 @@ extern void ScriptDestroy(Script script);
  * thread   number of the thread that does it; small numbers cost less.  0 for an operation on an arena, which no thread
  *          does. */
 extern void ScriptAdd(Script script, HeapOperation operation, Index thread);
+
+/* ScriptDraw -- put the bytes that live over time into this curve, from now on: from the first operation on */
+extern void ScriptDraw(Script script, Curve curve);
 
 /* ScriptFinish -- write what is left and the tables; nothing is added after that
  * errors   ResMEMORY; ResIO (errno); ResLIMIT: more pools than ScriptPoolsMAX, or more objects than slots have numbers
