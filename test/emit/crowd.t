@@ -219,16 +219,26 @@ SKIP: {
         my @how = $policy eq 'none' ? ('sh', '-c', "PAWPRINT_LOG=$log LD_PRELOAD=$B/lib/libpawprint.so \"\$\@\"; status=\$?; "
                                                    . "$B/bin/eventrec --clean $log; exit \$status", 'sh')
                                     : ("$B/bin/eventrec", '-p', $policy, '-o', $log, '--');
-        for (@in) {
-            my ($room, @enter) = @$_;
+        # Runs it in one of the rooms; status, output, seconds.
+        my $run = sub {
+            my (undef, @enter) = @{$_[0]};
             my $begin = time;
-            my ($status, $text) = say_of(@enter, @how, "$B/prog/crowd", $threads, $objects);
-            my $seconds = time - $begin;
+            return (say_of(@enter, @how, "$B/prog/crowd", $threads, $objects), time - $begin);
+        };
+        for my $in (@in) {
+            my $room = $in->[0];
+            my ($status, $text, $seconds) = $run->($in);
             my ($got, $discarded, $check) = counted($log);
             my $all = $threads * $objects;
             $large //= $seconds;
 
             is $status, 0, "$policy, $room: the program ends well" or diag $text;
+            # Others may have had the processor meanwhile: what crawls does so again, right after the large one.
+            for (1 .. 2) {
+                last if $seconds < 6 * $large + 3;
+                diag "$policy, $room: $seconds s, and the large one $large s: once more";
+                ($large, $seconds) = map { unlink $log, glob "$log.*"; ($run->($_))[2] } $in[0], $in;
+            }
             cmp_ok $seconds, '<', 6 * $large + 3, "$policy, $room: it does not crawl";
             if ($policy eq 'block' || $policy eq 'none' || ($room eq 'large' && $discarded == 0)) {
                 is "$got, $check", "$all, 0", "$policy, $room: each event is there";
