@@ -251,7 +251,6 @@ static void replayOperation(void *data, HeapOperation operation)
 static Bool replayEvent(LogRequest request, LogEvent event)
 {
   Replay replay = request->data;
-
   uint64_t resident = PredictEvent(&replay->report.predict, event);
   uint64_t first = ScriptHeaderOf(replay->script)->first;
 

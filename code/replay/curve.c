@@ -40,8 +40,9 @@ void CurveChange(Curve curve, uint64_t time, uint64_t number)
   Index i;
 
   CurveAdd(curve, time, number);
-  for (i = before / curve->slice + 1; held != 0 && i < time / curve->slice; ++i)
-    curve->most[i] = held;
+  for (i = before / curve->slice + 1; i < time / curve->slice; ++i)
+    if (curve->most[i] == 0)
+      curve->most[i] = held;
 }
 
 Count CurveSlices(const CurveStruct *curve)

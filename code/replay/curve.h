@@ -23,7 +23,7 @@ typedef struct CurveStruct {
 extern void CurveAdd(Curve curve, uint64_t time, uint64_t number);
 
 /* CurveChange -- the same; and until then the number was what was added last: slices in between, of which nothing is
- * known, have that.  Times do not go back. */
+ * known, have that. */
 extern void CurveChange(Curve curve, uint64_t time, uint64_t number);
 
 /* CurveJoin -- join slices until each is so long, or longer */

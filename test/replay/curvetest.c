@@ -45,6 +45,10 @@ int main(void)
   for (i = 1, wrong = 0; i < 10; ++i)
     wrong += curve.most[i] != 4;
   TapOk(curve.most[0] == 9 && curve.most[10] == 7 && wrong == 0, "what does not change stays until it does");
+  CurveChange(&curve, 2 * 1024, 1); /* late: threads' times differ */
+  CurveChange(&curve, 11 * 1024, 5);
+  TapOk(curve.most[5] == 4 && curve.most[10] == 7 && curve.most[11] == 5, "what comes late changes nothing that is known");
+  CurveChange(&curve, 12 * 1024, 7);
   CurveChange(&curve, (uint64_t)1 << 40, 3);
   TapIs(curve.most[CurveSlices(&curve) - 2], 7, "also where slices are joined");
   CurveJoin(&curve, (uint64_t)1 << 50);
