@@ -59,11 +59,78 @@ static void rawJoin(Raw raw)
   raw->windows = raw->windows > 0 ? last + 1 : 0;
 }
 
-void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared)
+/* ---- Labels ---- */
+
+static Bool rawLabelChoose(void *data, LogProcess process, EventType type)
+{
+  UNUSED(data), UNUSED(process);
+  return LabelsTells(type) != LabelsNOTHING;
+}
+
+/* rawText -- a string, cut, as a number in `strings`; 0: it is empty, or there is no room */
+static uint32_t rawText(Raw raw, const char *string, Size length)
+{
+  char room[RawStringMAX + 4];
+  Count before = raw->strings.count;
+  uint32_t number;
+
+  if (raw->stringBytes + length > RawStringsMAX || length == 0) {
+    raw->full |= length > 0;
+    return 0;
+  }
+  if (length > RawStringMAX) {
+    memcpy(room, string, RawStringMAX);
+    memcpy(room + RawStringMAX, "\xe2\x80\xa6", 3);
+    string = room;
+    length = RawStringMAX + 3;
+  }
+  number = StringsAdd(&raw->strings, string, length);
+  raw->stringBytes += raw->strings.count > before ? length : 0;
+  return number;
+}
+
+/* rawLabelEvent -- learn from an event; what it says of an address, the events behind it see */
+static Bool rawLabelEvent(LogRequest request, LogEvent event)
+{
+  Raw raw = request->data;
+  int addr = LabelsTells(event->type) == LabelsLABEL ? TypeCacheParam(event->type, "addr", "PA") : -1;
+  const char *string;
+  Size length;
+  RawLabel label;
+
+  if (raw->res == ResOK)
+    raw->res = LabelsLearn(&raw->labels, event);
+  if (raw->res != ResOK || addr < 0 || raw->labelCount == RawLabelsMAX)
+    return FALSE;
+  if (!Grow(&raw->label, &raw->labelCapacity, raw->labelCount, sizeof *raw->label)) {
+    raw->res = ResMEMORY;
+    return FALSE;
+  }
+  label = &raw->label[raw->labelCount++];
+  *label = (RawLabelStruct){.event = raw->events, .process = event->process, .addr = LogEventWord(event, (Index)addr)};
+  string = StringsAt(&raw->labelStrings, LabelsOf(&raw->labels, event->process, label->addr, 0), &length);
+  label->string = rawText(raw, string, length);
+  return FALSE;
+}
+
+/* rawLabelsInit -- a request for all that says something of labels, to the end of what is asked for */
+static void rawLabelsInit(Raw raw, const LogRequestStruct *only)
+{
+  raw->request = (LogRequestStruct)LogRequestALL;
+  raw->request.to = only->to;
+  raw->request.end = only->end;
+  raw->request.data = raw;
+  raw->request.choose = rawLabelChoose;
+  raw->request.event = rawLabelEvent;
+  LabelsInit(&raw->labels, &raw->labelStrings);
+}
+
+void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, const LogRequestStruct *only)
 {
   Index i;
 
   *raw = (RawStruct){.survey = survey, .rows = rows, .shared = shared};
+  rawLabelsInit(raw, only);
   rawAdd(raw, survey->events, rawEND, 0, "the end");
   rawAdd(raw, survey->peak, rawPEAK, rawPEAK, "the peak");
   rawAdd(raw, 0, 0, rawBEGINNING, "the beginning");
@@ -77,6 +144,9 @@ void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared)
 void RawFinish(Raw raw)
 {
   StringsFinish(&raw->strings);
+  LabelsFinish(&raw->labels);
+  StringsFinish(&raw->labelStrings);
+  free(raw->label);
   SeriesBytesFinish(&raw->bytes);
   free(raw->extraThread);
 }
@@ -100,39 +170,18 @@ static uint64_t rawThread(Raw raw, LogEvent event)
   return raw->survey->rows + raw->extra - 1;
 }
 
-/* rawString -- a string, cut, as a number in `strings`; 0: it is empty, or there is no room */
-static uint32_t rawString(Raw raw, LogEvent event, Index param)
-{
-  char room[RawStringMAX + 4];
-  Size length;
-  const char *string = LogEventString(event, param, &length);
-  Count before = raw->strings.count;
-  uint32_t number;
-
-  if (raw->stringBytes + length > RawStringsMAX || length == 0) {
-    raw->full |= length > 0;
-    return 0;
-  }
-  if (length > RawStringMAX) {
-    memcpy(room, string, RawStringMAX);
-    memcpy(room + RawStringMAX, "\xe2\x80\xa6", 3);
-    string = room;
-    length = RawStringMAX + 3;
-  }
-  number = StringsAdd(&raw->strings, string, length);
-  raw->stringBytes += raw->strings.count > before ? length : 0;
-  return number;
-}
-
 static void rawParam(Raw raw, LogEvent event, Index i)
 {
   EventType type = event->type;
+  const char *string;
+  Size length;
   uint64_t word;
   Index byte;
 
   switch (type->letter[i]) {
   case 'S':
-    SeriesVarint(&raw->bytes, rawString(raw, event, i));
+    string = LogEventString(event, i, &length);
+    SeriesVarint(&raw->bytes, rawText(raw, string, length));
     break;
   case 'D':
     word = LogEventWord(event, i);
@@ -235,6 +284,18 @@ static void rawExtraJson(FILE *out, Raw raw)
   fputs("]", out);
 }
 
+static void rawLabelsJson(FILE *out, Raw raw)
+{
+  Index i;
+
+  fputs(",\n \"raw_labels\": [", out);
+  for (i = 0; i < raw->labelCount; ++i)
+    fprintf(out, "%s{\"event\": %zu, \"pid\": %u, \"addr\": \"0x%llx\", \"string\": %u}", i == 0 ? "" : ", ",
+            raw->label[i].event, raw->label[i].process->header.pid, (unsigned long long)raw->label[i].addr,
+            raw->label[i].string);
+  putc(']', out);
+}
+
 void RawJson(FILE *out, Raw raw, Bool *failed)
 {
   Size length;
@@ -242,6 +303,7 @@ void RawJson(FILE *out, Raw raw, Bool *failed)
 
   rawWindowsJson(out, raw);
   rawExtraJson(out, raw);
+  rawLabelsJson(out, raw);
   fprintf(out, ",\n \"raw\": {\"count\": %zu, \"full\": %s, ", raw->events, raw->full ? "true" : "false");
   fputs("\"strings\": [\"\"", out);
   for (i = 1; i <= raw->strings.count; ++i) {
@@ -252,5 +314,5 @@ void RawJson(FILE *out, Raw raw, Bool *failed)
   fputs("],\n  \"data\": ", out);
   SeriesBase64(out, &raw->bytes);
   putc('}', out);
-  *failed |= raw->bytes.failed;
+  *failed |= raw->bytes.failed || raw->res != ResOK;
 }

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 
+#include "heap/labels.h"
 #include "report/reportrows.h"
 #include "report/reportseries.h"
 #include "report/reportsurvey.h"
@@ -22,7 +23,8 @@ enum {
   RawWINDOWS = 64,
   RawBytesMAX = 1400000,   /* of packed events; */
   RawStringsMAX = 400000,  /* and of their strings */
-  RawStringMAX = 200       /* bytes of a string that are kept */
+  RawStringMAX = 200,      /* bytes of a string that are kept */
+  RawLabelsMAX = 4000      /* labels that were given or taken away */
 };
 
 typedef struct RawWindowStruct {
@@ -31,6 +33,14 @@ typedef struct RawWindowStruct {
   uint64_t first, last;    /* ns, of the events that are there */
   Count events;            /* that are there */
 } RawWindowStruct, *RawWindow;
+
+/* An address has a label from here on. */
+typedef struct RawLabelStruct {
+  Count event;             /* the first event that is there and sees it */
+  LogProcess process;
+  uint64_t addr;
+  uint32_t string;         /* in `strings`; 0: it has none any more */
+} RawLabelStruct, *RawLabel;
 
 typedef struct RawStruct {
   Survey survey;
@@ -49,16 +59,23 @@ typedef struct RawStruct {
   Count extra, extraCapacity;
   uint32_t *extraThread;   /* owned; keys of threads that have no row of their own */
   Bool full;               /* there was no room for all */
+  LogRequestStruct request; /* which learns labels, all from the log's beginning on; filed before that of the events */
+  StringsStruct labelStrings;
+  LabelsStruct labels;
+  Count labelCount, labelCapacity;
+  RawLabel label;          /* owned */
+  Res res;                 /* ResMEMORY: labels are missing */
 } RawStruct, *Raw;
 
-/* RawInit -- the first pass is over: choose the windows.  RawFinish frees the memory. */
-extern void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared);
+/* RawInit -- the first pass is over: choose the windows.  RawFinish frees the memory.
+ * only  what the report is asked for: labels are learned to its end */
+extern void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, const LogRequestStruct *only);
 extern void RawFinish(Raw raw);
 
 /* RawEvent -- an event of the second pass that counts */
 extern void RawEvent(Raw raw, LogEvent event);
 
-/* RawJson -- print the members `windows` and `raw`; *failed: no memory */
+/* RawJson -- print the members `windows`, `raw` and `raw_labels`; *failed: no memory */
 extern void RawJson(FILE *out, Raw raw, Bool *failed);
 
 #endif /* REPORT_REPORTRAW_H */

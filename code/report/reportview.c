@@ -99,7 +99,7 @@ static Res reportPrepare(Report report)
                       wants->request->from == 0 && wants->request->start == NULL);
   ReportCollectionsInit(&report->collections, &report->span, wants->request, wants->of);
   if (res == ResOK) {
-    RawInit(&report->raw, &report->survey, &report->rows, report->second);
+    RawInit(&report->raw, &report->survey, &report->rows, report->second, wants->request);
     ViewHeapJoin(report->second, &client);
   }
   return res;
@@ -108,7 +108,7 @@ static Res reportPrepare(Report report)
 static Res reportFinish(void *data)
 {
   Report report = data;
-  LogRequest request[3];
+  LogRequest request[4];
   Res res = ViewHeapFinish(report->shared);
 
   if (res == ResOK)
@@ -119,9 +119,10 @@ static Res reportFinish(void *data)
     res = reportPrepare(report);
   if (res != ResOK)
     return res;
-  request[0] = ViewHeapRequest(report->second);
-  request[1] = &report->lives.request;
-  request[2] = &report->collections.found.request;
+  request[0] = &report->raw.request; /* what it learns of an event the others see */
+  request[1] = ViewHeapRequest(report->second);
+  request[2] = &report->lives.request;
+  request[3] = &report->collections.found.request;
   res = LogServe(report->wants.log, request, ARRAY_LENGTH(request));
   if (res == ResOK)
     res = ViewHeapFinish(report->second);

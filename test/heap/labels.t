@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use Browser;
 use File::Temp qw(tempdir);
 use JSON::PP qw(decode_json);
 use Test::More;
@@ -52,6 +54,24 @@ my ($named) = $text =~ /^(\S+) \S+ Label addr=$pool/m;
 unlike `$B/bin/eventview pools --to $named $log`, qr/"the pool"/, 'before it was given there is none';
 my $page = decode_json(scalar `$B/bin/eventview report --json $log`);
 is_deeply [map { $_->{label} } grep { ($_->{pool} // '') eq $pool } @{$page->{pools}}], ['the pool'], 'a report has it';
+
+SKIP: {
+    skip 'chromium and chromedriver are not installed', 3 if Browser::missing();
+    my $browser = eval { Browser->begin($dir) };
+    skip "the browser does not begin: $@" =~ s/\s+/ /gr, 3 if !$browser;
+    # Addresses and labels, as lines of one event each.
+    my $addresses = sub { join ' ', $_[0] =~ /=(0x[0-9a-f]+(?:\["(?:[^"\\]|\\.)*"\])?)/g };
+    for my $chosen ('', '-k -User') {
+        system("$B/bin/eventview report $chosen -o $dir/page.html $log > $dir/said 2>&1") == 0 or die;
+        $browser->open_page("file://$dir/page.html");
+        my $shown = join "\n", map { $addresses->($_->{text} =~ s/\n/\\n/gr) } @{$browser->script('return pawprint.events(0, 10000)')};
+        my $expected = join "\n", map { $addresses->($_) } split /\n/, cnv($chosen);
+        $_ = s/\\u000a|\\012/\\n/gr for $shown, $expected; # how a newline is written
+        is $shown, $expected, "the events of a report have the labels that eventcnv shows: '$chosen'";
+    }
+    like $browser->script('return pawprint.events(0, 10000).map((one) => one.says).join("\\n")'),
+        qr/\Q$pool\E\["the pool"\]/, 'also in words';
+}
 
 my $sync = "$dir/sync.paw";
 {

@@ -143,10 +143,18 @@ class Events {
     const {raw} = this.model;
     const {sort} = raw.types[raw.type[i]].params[k];
     const value = this.value(i, k);
-    if (sort === "P" || sort === "A") return `0x${value.toString(16)}`;
+    if (sort === "P" || sort === "A") return this.addressText(i, `0x${value.toString(16)}`);
     if (sort === "S") return JSON.stringify(raw.strings[value] === undefined ? "" : raw.strings[value]);
     if (sort === "I") return raw.strings[value - 1] === undefined ? "unknown" : JSON.stringify(raw.strings[value - 1]);
     return String(value);
+  }
+
+  // An address with the label that it has at an event, as eventcnv shows it.
+  addressText(i, address) {
+    const {labels, raw, allThreads} = this.model;
+    const given = labels.get(`${allThreads[raw.thread[i]].pid} ${address}`) || [];
+    const {label} = given.filter((one) => one.event <= i).pop() || {};
+    return label ? `${address}[${JSON.stringify(label)}]` : address;
   }
 
   parameters(i) {

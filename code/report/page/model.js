@@ -205,6 +205,17 @@ class Model {
       begin += window.count;
     }
     this.raw = rawOf(this.data.raw, this.types, this.windows, this.allThreads.length, this.sites.length);
+    this.readLabels();
+  }
+
+  // Of each address that has a label at some time: from which event on it has which; "" for none.
+  readLabels() {
+    this.labels = new Map();
+    for (const {event, pid, addr, string} of recordsOf(this.data.raw_labels, "the labels")) {
+      const key = `${Number(pid)} ${textOf(addr)}`;
+      if (!this.labels.has(key)) this.labels.set(key, []);
+      this.labels.get(key).push({event: Number(event) || 0, label: textOf(this.raw.strings[string])});
+    }
   }
 
   // Is a series of the totals known in any slice?
