@@ -145,10 +145,11 @@ _CTYPES = {'-': None, 's': ctypes.c_char_p, 'i': ctypes.c_int, 'u': ctypes.c_uin
 
 
 def _load():
-    """The library that was installed together with this file, or else the system's."""
+    """The library that was installed together with this file, or built beside it; or else the system's."""
     here = os.path.dirname(os.path.abspath(__file__))
-    beside = os.path.join(here, '..', '..', 'lib', 'libpawlog.so.1')
-    library = ctypes.CDLL(beside if os.path.exists(beside) else 'libpawlog.so.1')
+    beside = [os.path.join(here, '..', *path) for path in
+              (('..', 'lib', 'libpawlog.so.1'), ('build', 'cool', 'lib', 'libpawlog.so'))]
+    library = ctypes.CDLL(next(filter(os.path.exists, beside), 'libpawlog.so.1'))
     for line in _SIGNATURES.split('\n'):
         if line:
             name, result, *arguments = line.split()

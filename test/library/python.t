@@ -38,6 +38,14 @@ sub python {
     return run('python3', "$Dir/program.py", @arguments);
 }
 
+SKIP: {
+    my $built = abs_path('build/cool/lib');
+    skip 'this is not the build that it looks for', 1 if !$built || $built ne abs_path("$B/lib");
+    local $ENV{PYTHONPATH} = 'tool';
+    my ($status, undef, $err) = run('python3', '-c', 'import pawlog');
+    is "$status$err", '0', 'it finds the library that was built, too';
+}
+
 # Each event of a log against that of eventcnv -f json.
 my $same = <<'END';
 import json
