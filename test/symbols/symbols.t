@@ -310,4 +310,25 @@ END
     ($status, $out, $err) = run("$B/bin/eventcnv", qw(--symbols --follow), "$Dir/site.paw");
     is($status, 2, '--symbols is not for a log that is followed');
 }
+# A function that a program has compiled itself, by the file that it leaves: what V8 and Java write when asked.
+SKIP: {
+    skip 'programs are recorded by the cool variety', 1 unless $objects;
+    my ($status, $path, $err) = run("$B/bin/eventrec", '-s', 8, '-o', "$Dir/compiled.paw", '--', "$B/prog/compiled");
+    skip 'no code is compiled here', 1 if $status == 77;
+    chomp $path;
+    is($status, 0, 'a program that compiles is recorded') or diag $err;
+    my %by = map { $_->{function} // '' => "$_->{allocated_objects} $_->{allocated_bytes}" }
+        @{JSON::PP->new->decode((run("$B/bin/eventview", qw(sites --json), "$Dir/compiled.paw"))[1])->{sites}};
+    is($by{'jitted function'}, '7 ' . 7 * 4711, 'what it compiled is a caller by its name');
+    my ($text) = (run("$B/bin/eventcnv", qw(--symbols -f folded), "$Dir/compiled.paw"))[1];
+    like($text, qr/^compiled(?:;[^;]+)*;jitted function @{[7 * 4711]}$/m, 'and so it is in folded stacks');
+    ($status, my $out, $err) = run("$B/bin/eventcnv", qw(-f paw --symbols -o), "$Dir/told.paw", "$Dir/compiled.paw");
+    unlink $path;
+    ok(!-e $path, 'when the file is gone');
+    ($text) = (run("$B/bin/eventcnv", qw(--symbols), "$Dir/told.paw"))[1];
+    my $named = () = $text =~ /jitted function/g;
+    cmp_ok($named, '>', 0, 'a log that was given its symbols still has the name');
+    ($text) = (run("$B/bin/eventcnv", qw(--symbols), "$Dir/compiled.paw"))[1];
+    unlike($text, qr/jitted function/, 'and one that was not has it no more');
+}
 done_testing();
