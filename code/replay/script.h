@@ -76,6 +76,7 @@ typedef struct ScriptEpochStruct {
   uint32_t threads; /* that do something in it; for the player those that are not done with it, atomic */
   uint32_t lag;     /* 1: begins when all before it are done; 2: when all before the last are */
   uint32_t sleepers; /* the player's: of who waits to begin it (wait.h); 0 in the file */
+  uint32_t unused;   /* tables follow each other, and are aligned to 8 bytes */
 } ScriptEpochStruct;
 
 typedef struct ScriptPoolStruct {
