@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/readclock.h"
 #include "collect/programfile.h"
 #include "monitor/procfs.h"
 #include "plinth/clock.h"
@@ -162,31 +163,22 @@ static void familyChildren(Family family, uint32_t pid)
   }
 }
 
-/* familyProcessor -- the nanoseconds of processor time that this thread has used */
-static uint64_t familyProcessor(void)
-{
-  struct timespec time = {0, 0};
-
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* familyOne -- look at one process; the nanoseconds that its file took, which is read once and not at every look */
 static uint64_t familyOne(Recording recording, Family family, pid_t pid)
 {
   Size left = recording->looked;
   char path[PATH_MAX];
-  uint64_t begun;
+  uint64_t begun, took;
   Bool certain;
 
   if (!ProcProgram(path, sizeof path, family->proc.root, pid))
     return 0;
-  begun = familyProcessor();
+  begun = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   certain = RecordingProgram(recording, path, ProgramANYBODY);
-  begun = recording->looked != left ? familyProcessor() - begun : 0;
+  took = recording->looked != left ? ReadClock(CLOCK_THREAD_CPUTIME_ID) - begun : 0;
   if (recording->collector != NULL)
     CollectorSeen(recording->collector, pid, path, certain);
-  return begun;
+  return took;
 }
 
 /* recordingFamily -- look at the program and all that descend from it: a few system calls for each process and thread,
@@ -199,7 +191,7 @@ static uint64_t familyOne(Recording recording, Family family, pid_t pid)
 static uint64_t recordingFamily(Recording recording)
 {
   FamilyStruct family = {.count = 1, .pid = {recording->pid}};
-  uint64_t begun = familyProcessor(), files = 0;
+  uint64_t begun = ReadClock(CLOCK_THREAD_CPUTIME_ID), files = 0;
   Index i;
 
   if (ProcInit(&family.proc, "/proc", 0) != ResOK)
@@ -210,7 +202,7 @@ static uint64_t recordingFamily(Recording recording)
   }
   free(family.thread);
   ProcFinish(&family.proc);
-  return familyProcessor() - begun - files;
+  return ReadClock(CLOCK_THREAD_CPUTIME_ID) - begun - files;
 }
 
 /* ---- The whole of it ---- */

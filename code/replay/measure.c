@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/aver.h"
+#include "base/readclock.h"
 
 #define measureFINE 0.01 /* of the reference's time: a difference that is known to this is known well enough */
 
@@ -67,10 +67,7 @@ MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, I
 
 double MeasureNow(void)
 {
-  struct timespec now;
-
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+  return (double)ReadClock(CLOCK_MONOTONIC) / 1e9;
 }
 
 /* measureBase -- resident bytes of a process that has only loaded the script, and has libc for its malloc: what every

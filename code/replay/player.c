@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/readclock.h"
 #include "log/logfile.h"
 #include "replay/contents.h"
 #include "replay/resident.h"
@@ -25,7 +25,7 @@
 #include "replay/wait.h"
 
 enum {
-  PlayWAKE = 64,  /* operations between two looks whether somebody sleeps for this thread */
+  PlayWAKE = 64,  /* after so many operations a thread looks whether others sleep until it has done more, and wakes them */
   PlayAHEAD = 16, /* operations whose slots are fetched before their turn */
   PlayPAGE = 4096,
   PlayKNOWN = 8   /* so many times as much is touched of an object of which it is known that the program did */
@@ -72,15 +72,6 @@ struct PlayStruct {
   uint64_t faults;               /* atomic */
   uint32_t failed;               /* atomic: a thread cannot go on, and result->message says why */
 };
-
-/* playClock -- ns of a clock */
-static inline uint64_t playClock(clockid_t clock)
-{
-  struct timespec now;
-
-  clock_gettime(clock, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* playFailed -- has a thread found that it cannot go on?  Then no thread waits any longer. */
 static inline Bool playFailed(Play play)
@@ -270,7 +261,7 @@ static void playSleep(Play play, uint64_t time)
   if (play->params.speed <= 0)
     return;
   until = play->begin + (uint64_t)((double)time / play->params.speed);
-  if (playClock(CLOCK_MONOTONIC) >= until)
+  if (ReadClock(CLOCK_MONOTONIC) >= until)
     return;
   at.tv_sec = (time_t)(until / 1000000000u);
   at.tv_nsec = (long)(until % 1000000000u);
@@ -588,14 +579,14 @@ void PlayRun(Play play, PlayAllocator allocator)
     result->done = TRUE;
     return;
   }
-  result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID);
-  play->begin = playClock(CLOCK_MONOTONIC);
+  result->cpu = ReadClock(CLOCK_PROCESS_CPUTIME_ID);
+  play->begin = ReadClock(CLOCK_MONOTONIC);
   if (play->threads == 1)
     playList(&play->runners[0]);
   else
     playThreads(play);
-  result->ns = playClock(CLOCK_MONOTONIC) - play->begin;
-  result->cpu = playClock(CLOCK_PROCESS_CPUTIME_ID) - result->cpu;
+  result->ns = ReadClock(CLOCK_MONOTONIC) - play->begin;
+  result->cpu = ReadClock(CLOCK_PROCESS_CPUTIME_ID) - result->cpu;
   result->peak = ResidentPeak();
   if (play->params.verify && !playFailed(play))
     for (i = 0; i < play->header.slots; ++i) /* what lives at the end */

@@ -8,22 +8,15 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/readclock.h"
 
 enum {
   waitLOOKS = 100,    /* before it gives up the processor: shorter than a sleep takes */
   waitYIELDS = 5,     /* before it sleeps */
   waitSLEEP = 10      /* ms, after which it is looked whether all is to stop */
 };
-
-static uint64_t waitProcessor(void)
-{
-  struct timespec now = {0, 0};
-
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* waitOver -- is there nothing to wait for? */
 static inline Bool waitOver(const uint64_t *counter, uint64_t wanted, const uint32_t *stop)
@@ -42,7 +35,7 @@ uint64_t WaitUntil(const uint64_t *counter, uint64_t wanted, uint32_t *sleepers,
       return 0;
     __builtin_ia32_pause();
   }
-  begin = waitProcessor();
+  begin = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   for (i = 0; i < waitYIELDS && !waitOver(counter, wanted, stop); ++i)
     (void)sched_yield();
   while (!waitOver(counter, wanted, stop)) {
@@ -50,7 +43,7 @@ uint64_t WaitUntil(const uint64_t *counter, uint64_t wanted, uint32_t *sleepers,
     if (!waitOver(counter, wanted, stop))
       (void)syscall(SYS_futex, sleepers, FUTEX_WAIT_PRIVATE, 1, &sleep, NULL, 0);
   }
-  return waitProcessor() - begin;
+  return ReadClock(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 void WaitWake(uint32_t *sleepers)
