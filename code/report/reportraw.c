@@ -99,7 +99,7 @@ static Bool rawLabelEvent(LogRequest request, LogEvent event)
   RawLabel label;
 
   if (raw->res == ResOK)
-    raw->res = LabelsLearn(&raw->labels, event);
+    raw->res = LabelsLearn(&raw->labels->labels, event);
   if (raw->res != ResOK || addr < 0 || raw->labelCount == RawLabelsMAX)
     return FALSE;
   if (!Grow(&raw->label, &raw->labelCapacity, raw->labelCount, sizeof *raw->label)) {
@@ -108,7 +108,7 @@ static Bool rawLabelEvent(LogRequest request, LogEvent event)
   }
   label = &raw->label[raw->labelCount++];
   *label = (RawLabelStruct){.event = raw->events, .process = event->process, .addr = LogEventWord(event, (Index)addr)};
-  string = StringsAt(&raw->labelStrings, LabelsOf(&raw->labels, event->process, label->addr, 0), &length);
+  string = StringsAt(&raw->labels->strings, LabelsOf(&raw->labels->labels, event->process, label->addr, 0), &length);
   label->string = rawText(raw, string, length);
   return FALSE;
 }
@@ -122,14 +122,13 @@ static void rawLabelsInit(Raw raw, const LogRequestStruct *only)
   raw->request.data = raw;
   raw->request.choose = rawLabelChoose;
   raw->request.event = rawLabelEvent;
-  LabelsInit(&raw->labels, &raw->labelStrings);
 }
 
-void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, const LogRequestStruct *only)
+void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, ViewLabels labels, const LogRequestStruct *only)
 {
   Index i;
 
-  *raw = (RawStruct){.survey = survey, .rows = rows, .shared = shared};
+  *raw = (RawStruct){.survey = survey, .rows = rows, .shared = shared, .labels = labels};
   rawLabelsInit(raw, only);
   rawAdd(raw, survey->events, rawEND, 0, "the end");
   rawAdd(raw, survey->peak, rawPEAK, rawPEAK, "the peak");
@@ -144,8 +143,6 @@ void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, const LogReques
 void RawFinish(Raw raw)
 {
   StringsFinish(&raw->strings);
-  LabelsFinish(&raw->labels);
-  StringsFinish(&raw->labelStrings);
   free(raw->label);
   SeriesBytesFinish(&raw->bytes);
   free(raw->extraThread);

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#include "heap/labels.h"
+#include "analyse/viewlabels.h"
 #include "report/reportrows.h"
 #include "report/reportseries.h"
 #include "report/reportsurvey.h"
@@ -60,16 +60,18 @@ typedef struct RawStruct {
   uint32_t *extraThread;   /* owned; keys of threads that have no row of their own */
   Bool full;               /* there was no room for all */
   LogRequestStruct request; /* which learns labels, all from the log's beginning on; filed before that of the events */
-  StringsStruct labelStrings;
-  LabelsStruct labels;
+  ViewLabels labels;       /* the caller's; behind the pass all that were given */
   Count labelCount, labelCapacity;
   RawLabel label;          /* owned */
   Res res;                 /* ResMEMORY: labels are missing */
 } RawStruct, *Raw;
 
 /* RawInit -- the first pass is over: choose the windows.  RawFinish frees the memory.
- * only  what the report is asked for: labels are learned to its end */
-extern void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, const LogRequestStruct *only);
+ *
+ * labels  none yet: what is learned goes there
+ * only    what the report is asked for: labels are learned to its end */
+extern void RawInit(Raw raw, Survey survey, Rows rows, ViewHeap shared, ViewLabels labels,
+                    const LogRequestStruct *only);
 extern void RawFinish(Raw raw);
 
 /* RawEvent -- an event of the second pass that counts */

@@ -99,7 +99,7 @@ static Res reportPrepare(Report report)
                       wants->request->from == 0 && wants->request->start == NULL);
   ReportCollectionsInit(&report->collections, &report->span, wants->request, wants->of);
   if (res == ResOK) {
-    RawInit(&report->raw, &report->survey, &report->rows, report->second, wants->request);
+    RawInit(&report->raw, &report->survey, &report->rows, report->second, &report->labels, wants->request);
     ViewHeapJoin(report->second, &client);
   }
   return res;
@@ -132,8 +132,6 @@ static Res reportFinish(void *data)
     res = ReportCollectionsEnd(&report->collections);
   if (res == ResOK)
     res = ReportHeapEnd(&report->heap);
-  if (res == ResOK)
-    res = ViewLabelsPart(&report->labels, report->wants.log, report->wants.request);
   return res == ResOK && (report->threads.failed || report->survey.failed) ? ResMEMORY : res;
 }
 

@@ -42,7 +42,7 @@ SKIP: {
     my $built = abs_path('build/cool/lib');
     skip 'this is not the build that it looks for', 1 if !$built || $built ne abs_path("$B/lib");
     local $ENV{PYTHONPATH} = 'tool';
-    my ($status, undef, $err) = run('python3', '-c', 'import pawlog');
+    my ($status, undef, $err) = run('python3', '-c', 'import pawlog; pawlog.version()');
     is "$status$err", '0', 'it finds the library that was built, too';
 }
 
