@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pool is served by its class's functions.  Each function here first notes the stack of its caller: that is one of
- * our wrappers, or the program, if the wrapper jumped here.  Frames of ours are left out where the stack is printed.
+ * our wrappers, or the program, if the wrapper jumped here.  Stacks have no frames of ours (design/unwind.md .emit.own).
  */
 #include "malloc/shimdebug.h"
 
@@ -81,12 +81,7 @@ static __attribute__((noinline)) void *debugMemalign(size_t align, size_t size)
 
 static size_t debugUsable(const void *p) { return PoolDebugSize(debugPool, p); }
 
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-
-static Bool debugOurs(Word at) { return at - (Word)__ehdr_start < (Word)(_end - __ehdr_start); }
-
-/* debugFrames -- the frames of a stack, without ours */
+/* debugFrames -- the frames of a stack */
 static Count debugFrames(Word at[], Count max, Word site)
 {
   StackNumber node = (StackNumber)site & ~StackSHORT;
@@ -97,8 +92,7 @@ static Count debugFrames(Word at[], Count max, Word site)
     return 1;
   }
   for (; node >= StackFIRST && node < StackTreeMAX && n < max; node = StackTreeNodes[node].parent & ~StackSHORT)
-    if (n > 0 || !debugOurs(StackTreeNodes[node].at))
-      at[n++] = StackTreeNodes[node].at;
+    at[n++] = StackTreeNodes[node].at;
   return n;
 }
 

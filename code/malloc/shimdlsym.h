@@ -38,6 +38,16 @@ extern void *ShimLibrary(const char *path);
 extern void ShimLibraryLeave(void *library);
 extern Bool ShimExtent(Word *baseReturn, Word *limitReturn, const void *address);
 
+/* Where this library begins in memory, and ends: the linker says so. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* ShimContains -- is the address inside this library? */
+static inline Bool ShimContains(const void *address)
+{
+  return (Word)address - (Word)__ehdr_start < (Word)(_end - __ehdr_start);
+}
+
 /* ShimExecStart -- look up what starts programs (shimexec.c), before a child may need it whose parent has more threads
  * than one */
 extern void ShimExecStart(void);

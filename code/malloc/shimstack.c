@@ -56,6 +56,7 @@ Bool ShimStackStart(Count depth)
   AVER(stackDepth == 0);
   if (StackTreeInit(stackTold) != ResOK)
     return FALSE;
+  StackWalkOmit((Word)__ehdr_start, (Word)_end);
   stackDepth = depth;
   return TRUE;
 }

@@ -95,16 +95,6 @@ int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)
 
 /* ---- Is malloc ours? ---- */
 
-/* Where this library begins in memory, and ends: the linker says so. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
-
-/* shimOurs -- is the address inside this library? */
-static Bool shimOurs(const void *address)
-{
-  return (Word)address - (Word)__ehdr_start < (Word)(_end - __ehdr_start);
-}
-
 /* shimHome -- the executable or the library in which an address is; NULL: none */
 static struct link_map *shimHome(void *address)
 {
@@ -141,13 +131,13 @@ static Bool shimHas(const struct link_map *map, const char *function)
 static const char *shimStranger(const char *function)
 {
   void *first = ShimSymbol(RTLD_DEFAULT, function);
-  struct link_map *map = shimOurs(first) ? NULL : shimHome(first);
+  struct link_map *map = ShimContains(first) ? NULL : shimHome(first);
 
   if (map == NULL || map->l_prev != NULL)
     return map != NULL ? map->l_name : NULL;
   if (!shimWay(first))
     return NULL;
-  while ((map = map->l_next) != NULL && !shimOurs(map->l_ld))
+  while ((map = map->l_next) != NULL && !ShimContains(map->l_ld))
     if (shimHas(map, function))
       return map->l_name;
   return NULL;
@@ -162,7 +152,7 @@ static int shimValgrind(struct dl_phdr_info *info, size_t size, void *nameReturn
 
   UNUSED(size);
   if (slash == NULL || strncmp(slash, tool, sizeof tool - 1) != 0 || strncmp(slash, core, sizeof core - 1) == 0)
-    return shimOurs((const void *)info->dlpi_addr);
+    return ShimContains((const void *)info->dlpi_addr);
   *(const char **)nameReturn = info->dlpi_name;
   return 1;
 }

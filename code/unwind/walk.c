@@ -19,6 +19,7 @@
 #define contextRIP ((Word)168)
 
 static uint32_t walkGeneration = 1;
+static Word walkOmitBase, walkOmitSize; /* functions that have no part in a number (StackWalkOmit) */
 
 void StackWalkInit(StackWalk walk, Count depth)
 {
@@ -31,6 +32,24 @@ void StackWalkInit(StackWalk walk, Count depth)
 void StackWalkForget(void)
 {
   __atomic_fetch_add(&walkGeneration, 1, __ATOMIC_RELAXED);
+}
+
+void StackWalkOmit(Word base, Word limit)
+{
+  AVER(base <= limit);
+  walkOmitBase = base;
+  walkOmitSize = limit - base;
+}
+
+static inline Bool omitted(Word at)
+{
+  return at - walkOmitBase < walkOmitSize;
+}
+
+/* numberOf -- the number of a frame that was called by a numbered one */
+static inline StackNumber numberOf(StackNumber parent, Word at)
+{
+  return UNLIKELY(omitted(at)) ? parent : StackTreeNode(parent, at);
 }
 
 /* ---- One step ------------------------------------------------------------------------------------------------- */
@@ -272,7 +291,7 @@ static void renumber(StackWalk walk)
   Index i;
 
   for (i = 1; i <= walk->count; ++i)
-    walk->numbers[i] = StackTreeNode(walk->numbers[i - 1], walk->frames[i].at);
+    walk->numbers[i] = numberOf(walk->numbers[i - 1], walk->frames[i].at);
 }
 
 /* extend -- a stack that was cut has lost so many inner frames that it is too short: find further ones beyond
@@ -321,7 +340,7 @@ static inline StackNumber settle(StackWalk walk, Count found, StackNumber root)
   walk->count += found;
   for (parent = *number; fresh > walk->fresh; *++number = parent) {
     placed(++place, --fresh);
-    parent = StackTreeNode(parent, fresh->at);
+    parent = numberOf(parent, fresh->at);
   }
   if (UNLIKELY(walk->count < walk->depth && walk->numbers[0] == StackCUT)) {
     extend(walk);
@@ -406,8 +425,9 @@ Bool StackWalkCheck(StackWalk walk)
 
     if (i > 1 && frame->slot != StackSlotSIGNAL && frame[-1].sp <= frame->sp)
       return FALSE;
-    /* A frame for which no number was left has its caller's. */
-    if (walk->numbers[i] != (parent | StackSHORT) && !StackTreeIs(walk->numbers[i], parent, frame->at))
+    /* A frame for which no number was left has its caller's, and so has one that is omitted. */
+    if (omitted(frame->at) ? walk->numbers[i] != parent
+                           : walk->numbers[i] != (parent | StackSHORT) && !StackTreeIs(walk->numbers[i], parent, frame->at))
       return FALSE;
   }
   return TRUE;

@@ -85,7 +85,8 @@ for my $case ([16, 25, 'observe'], [64, 12, 'observe'], [3, 10, 'observe'], [32,
         ++$compared;
         ++$how{$how};
         ++$whole if defined $root && $root == 0;
-        my $same = @with == 1 && defined $root && $root <= 1 && ($root == 0 ? @at == @wanted : @at <= @wanted && @at + 1 >= $depth)
+        # A thread's begins in a function of the recorder, which is one of the frames that are walked and has no part in it.
+        my $same = @with == 1 && defined $root && $root <= 1 && ($root == 0 ? @at == @wanted : @at <= @wanted && @at + 2 >= $depth)
             && !grep { $at[$_] != $wanted[$_] && $at[$_] - 1 != $wanted[$_] } 0 .. $#at; # one less: a signal interrupted it
         push @wrong, "$pid $how $size: root " . ($root // 'unknown') . ' ' . @with . ": @{[map { sprintf '%x', $_ } @at]} and @expected" unless $same;
     }

@@ -5,16 +5,18 @@
  * stacks SEED STEPS DEPTH [PLUGIN...]: functions of different frames call each other at random, in four threads, a
  * handler of a signal and a forked child, and inside libraries that are loaded and unloaded; some of them allocate. For
  * each allocation a line: PROCESS HOW SIZE ADDRESS..., where the addresses are those that backtrace() finds, from the
- * caller of the function that allocates on outwards.  No two allocations have the same size.
+ * caller of the function that allocates on outwards, without the recorder's.  No two allocations have the same size.
  */
 #include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +35,24 @@ static unsigned random32(void)
 
 static __attribute__((noinline)) void act(unsigned depth);
 
+static uintptr_t recorderLow, recorderLimit;
+
+/* recorder -- where the library that records lies in memory, whose functions have no part in a stack */
+static int recorder(struct dl_phdr_info *module, size_t size, void *unused)
+{
+  int i;
+
+  (void)size;
+  (void)unused;
+  if (strstr(module->dlpi_name, "libpawprint") == NULL)
+    return 0;
+  recorderLow = module->dlpi_addr;
+  for (i = 0; i < module->dlpi_phnum; ++i)
+    if (module->dlpi_phdr[i].p_type == PT_LOAD)
+      recorderLimit = module->dlpi_addr + module->dlpi_phdr[i].p_vaddr + module->dlpi_phdr[i].p_memsz;
+  return 1;
+}
+
 /* Each way to allocate, in a function of its own, whose caller's frames are told. */
 static __attribute__((noinline)) void tell(const char *how, unsigned size)
 {
@@ -43,7 +63,8 @@ static __attribute__((noinline)) void tell(const char *how, unsigned size)
 
   /* The frames of this function and of the one that allocates are ours. */
   for (i = 2; i < count; ++i)
-    length += sprintf(line + length, " %p", frames[i]);
+    if ((uintptr_t)frames[i] - recorderLow >= recorderLimit - recorderLow)
+      length += sprintf(line + length, " %p", frames[i]);
   line[length++] = '\n';
   if (write(1, line, (size_t)length) != length)
     abort();
@@ -180,6 +201,8 @@ int main(int count, char **arguments)
   steps = (unsigned)atoi(arguments[2]);
   depthMost = (unsigned)atoi(arguments[3]);
   (void)backtrace(&frame, 1); /* it allocates, once */
+  if (dl_iterate_phdr(recorder, NULL) == 0)
+    return 1; /* nothing records */
   (void)signal(SIGUSR1, handle);
   program(seed);
   for (i = 4; i < count; ++i)

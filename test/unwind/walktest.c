@@ -40,11 +40,35 @@ static __thread uint64_t state;
 static __thread Bool coroutine; /* does the stack belong to one? */
 static __thread Count steps, wrong, compared, deepest;
 
+/* Functions of a section of their own, which the linker knows the bounds of. */
+#define APART __attribute__((noinline, section("apart")))
+extern const char __start_apart[], __stop_apart[];
+
+static Bool omitting; /* are they omitted? */
+
+static Count withoutOmitted(void **frames, Count count)
+{
+  Count left = 0;
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    if ((Word)frames[i] - (Word)__start_apart >= (Word)(__stop_apart - __start_apart))
+      frames[left++] = frames[i];
+  return left;
+}
+
 /* differs -- is the stack other than the one that backtrace() found? */
 static Bool differs(StackNumber number, void **frames, Count count)
 {
   Index i = 0;
   Count left = theWalk.depth;
+
+  if (omitting) {
+    Count with = count;
+
+    count = withoutOmitted(frames, count);
+    left -= left > with - count ? with - count : left;
+  }
 
   for (; number >= StackFIRST && left > 0; --left, ++i, number = nodes[number].parent) {
     Word address = nodes[number].at;
@@ -91,8 +115,9 @@ static void act(unsigned depth);
 
 /* Functions of different frames: few and many registers, arrays, an array of a length that is not known,
  * an alignment. */
-#define CALLER(name, before, use) \
-  __attribute__((noinline)) static void name(unsigned depth) \
+#define NEAR __attribute__((noinline))
+#define CALLER(name, where, before, use) \
+  where static void name(unsigned depth) \
   { \
     before; \
     act(depth); \
@@ -102,11 +127,11 @@ static void act(unsigned depth);
     __asm__ volatile("" ::"r"(use) : "memory"); \
   }
 
-CALLER(small, unsigned x = depth, x)
-CALLER(array, char x[200], x)
-CALLER(large, char x[9000], x)
-CALLER(aligned, char x[64] __attribute__((aligned(64))), x)
-CALLER(unknown, char *x = alloca(16 + TapRandom(&state) % 300), x)
+CALLER(small, APART, unsigned x = depth, x)
+CALLER(array, NEAR, char x[200], x)
+CALLER(large, NEAR, char x[9000], x)
+CALLER(aligned, NEAR, char x[64] __attribute__((aligned(64))), x)
+CALLER(unknown, APART, char *x = alloca(16 + TapRandom(&state) % 300), x)
 
 __attribute__((noinline)) static void registers(unsigned depth)
 {
@@ -161,6 +186,25 @@ static void testRandom(void)
   }
   TapOk(theWalk.walked < 6 * theWalk.walks, "few frames are found anew: %.1f a walk",
         (double)theWalk.walked / (double)theWalk.walks);
+}
+
+/* testOmitted -- functions without a part in a stack */
+static void testOmitted(void)
+{
+  static const Count recorded[] = {64, 16, 4};
+  Index i;
+
+  StackWalkOmit((Word)__start_apart, (Word)__stop_apart);
+  omitting = TRUE;
+  for (i = 0; i < ARRAY_LENGTH(recorded); ++i) {
+    wrong = compared = 0;
+    program(recorded[i], 25, 20000);
+    TapIs(wrong, 0, "%zu frames, two functions of six omitted: %zu stacks are libgcc's others", recorded[i], compared);
+    TapOk(StackWalkCheck(&theWalk), "the walk is as its header says");
+  }
+  StackWalkOmit(0, 0);
+  StackWalkForget();
+  omitting = FALSE;
 }
 
 /* ---- Threads
@@ -377,6 +421,7 @@ int main(void)
   (void)backtrace(&frame, 1); /* it allocates, once */
   TapIs(StackTreeInit(told), ResOK, "there is memory for a tree");
   testRandom();
+  testOmitted();
   testThreads(seed);
   testSignals(0, "a signal's handler");
   testSignals(SA_ONSTACK, "a handler on a stack of its own");
