@@ -42,6 +42,7 @@ typedef struct ViewerStruct {
   ViewClass class[viewerViewsMAX];
   void *view[viewerViewsMAX]; /* of these classes; the first `made` of them exist */
   Count made;
+  Bool lines;          /* callers have files and lines */
   const char *skip;    /* callers that are left out, or NULL; */
   regex_t skipped;     /* compiled, if `names` are there */
   const char *output;  /* the file of a report, or NULL */
@@ -87,10 +88,13 @@ static Bool viewerAt(Viewer viewer, ViewWants wants, int *statusReturn)
 }
 
 /* viewerShare -- make what the views share; ResMEMORY */
-static Res viewerShare(CodeNames *namesReturn, ViewHeap *heapReturn, Source source, const regex_t *skip)
+static Res viewerShare(CodeNames *namesReturn, ViewHeap *heapReturn, Source source, const regex_t *skip,
+                        Bool lines)
 {
   Res res = CodeNamesCreate(namesReturn, source->log, skip, SourceNote, source);
 
+  if (res == ResOK && lines)
+    CodeNamesLine(*namesReturn);
   return res == ResOK ? ViewHeapCreate(heapReturn, source->log, &source->request, source->of, *namesReturn) : res;
 }
 
@@ -137,9 +141,9 @@ static Bool viewerMake(Viewer viewer, int *statusReturn)
   if (!viewerCallers(viewer, &wants, statusReturn))
     return FALSE;
   skip = viewer->skip != NULL ? &viewer->skipped : NULL;
-  if (viewerShare(&viewer->names, &viewer->heap, &viewer->source, skip) != ResOK ||
+  if (viewerShare(&viewer->names, &viewer->heap, &viewer->source, skip, viewer->lines) != ResOK ||
       (viewer->second.log != NULL &&
-       viewerShare(&viewer->secondNames, &viewer->secondHeap, &viewer->second, skip) != ResOK))
+       viewerShare(&viewer->secondNames, &viewer->secondHeap, &viewer->second, skip, viewer->lines) != ResOK))
     return OptionStop(statusReturn, OptionFail(viewer->source.tool, "no memory"));
   wants.names = viewer->names;
   wants.heap = viewer->heap;
@@ -373,7 +377,9 @@ int main(int argc, char **argv)
     OptionChoice(0, "tree", &viewer.tree, ViewTreeCHOICES,
                  "sites: from the outermost callers down, or from the innermost up", ViewTakesTREE),
     OptionString(0, "skip", &viewer.skip, "REGEX", "leave callers out whose function or module matches; wrappers of "
-                 "malloc are left out in any case", ViewTakesSKIP),
+                 "malloc are left out in any case", ViewTakesCALLERS),
+    OptionFlag(0, "lines", &viewer.lines, "name callers by file and line, too, and count each line by itself",
+                   ViewTakesCALLERS),
     OptionString(0, "suppressions", &viewer.suppressed, "FILE",
                  "leaks: without those that this file of LeakSanitizer's names", ViewTakesSUPPRESSIONS),
     OptionString('o', "output", &viewer.output, "FILE", "report: write it to this file", ViewTakesOUTPUT),

@@ -353,6 +353,6 @@ static Bool diffJson(FILE *out, void *view)
 
 const ViewClassStruct ViewClassDiff = {
   "diff", "--from T [--to T]: what was allocated between and is still there, by caller",
-  ViewTakesTOP | ViewTakesSKIP, diffCreate,
+  ViewTakesTOP | ViewTakesCALLERS, diffCreate,
   diffRequest, diffFinish, diffText, diffJson, diffDestroy
 };

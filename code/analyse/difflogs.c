@@ -18,6 +18,8 @@
 
 enum { logsOLD, logsNEW, logsBOTH };
 
+#define logsPROGRAM UINT32_MAX /* in place of a module's number: the one program of each log, whatever its name */
+
 typedef struct logsLineStruct {
   SiteLineStruct side[logsBOTH]; /* a side that does not have the caller has only 0 */
   Bool has[logsBOTH];
@@ -26,6 +28,7 @@ typedef struct logsLineStruct {
 typedef struct LogsStruct {
   ViewHeap heap[logsBOTH];
   SiteLinesStruct lines[logsBOTH];
+  StringsStruct names;    /* of functions, modules and files of both */
   StringsStruct keys;     /* what callers are known by in both; the number less one is the line's, until all are
                              sorted */
   LogsLine line;          /* owned */
@@ -70,25 +73,33 @@ static Bool logsOne(SiteLines lines)
   return module != 0;
 }
 
-/* logsKey -- the number of a caller in both logs, by module and function or offset; 0: no memory */
+/* What a caller is known by in both logs: numbers in `names`. */
+typedef struct logsKeyStruct {
+  uint64_t offset;
+  uint32_t function, module, file, line;
+} logsKeyStruct;
+
+/* logsName -- the number of a name in both logs; 0: it has none, or there is no memory */
+static uint32_t logsName(Logs logs, const char *name, Size length)
+{
+  return length == 0 ? 0 : StringsAdd(&logs->names, name, length);
+}
+
+/* logsKey -- the number of a caller in both logs; 0: no memory */
 static uint32_t logsKey(Logs logs, SiteGroups groups, Index group, Bool one)
 {
   CodePlaceStruct place = SiteGroupsPlace(groups, group);
-  char key[sizeof place.offset + 1024];
-  Size length, function;
-  const char *name = StringsAt(&groups->names->strings, place.function, &function);
-  const char *module = CodeNamesModule(groups->names, &place, &length);
+  Strings names = &groups->names->strings;
+  logsKeyStruct key = {.offset = place.offset, .line = place.line};
+  Size length;
+  const char *name = StringsAt(names, place.function, &length);
 
-  if (one && place.program) {
-    module = "/"; /* which no name has in it */
-    length = 1;
-  }
-  length = length < 512 ? length : 512;
-  memcpy(key, &place.offset, sizeof place.offset);
-  function = function < 512 ? function : 512;
-  memcpy(key + sizeof place.offset, name, function);
-  memcpy(key + sizeof place.offset + function, module, length);
-  return StringsAdd(&logs->keys, key, sizeof place.offset + function + length);
+  key.function = logsName(logs, name, length);
+  name = StringsAt(names, place.file, &length);
+  key.file = logsName(logs, name, length);
+  name = CodeNamesModule(groups->names, &place, &length);
+  key.module = one && place.program ? logsPROGRAM : logsName(logs, name, length);
+  return StringsAdd(&logs->keys, (const char *)&key, sizeof key);
 }
 
 /* logsDelta -- how much more there is of what lines are sorted by, or fewer */
@@ -154,6 +165,7 @@ static void logsDestroy(void *view)
 
   SiteLinesFinish(&logs->lines[logsOLD]);
   SiteLinesFinish(&logs->lines[logsNEW]);
+  StringsFinish(&logs->names);
   StringsFinish(&logs->keys);
   free(logs->line);
   free(logs);
@@ -263,6 +275,6 @@ static Bool logsJson(FILE *out, void *view)
 
 const ViewClassStruct ViewClassDiffLogs = {
   "diff", "OLD NEW: what callers had in each of two logs (--by)",
-  ViewTakesTOP | ViewTakesSKIP | ViewTakesBY, logsCreate, NULL,
+  ViewTakesTOP | ViewTakesCALLERS | ViewTakesBY, logsCreate, NULL,
   logsFinish, logsText, logsJson, logsDestroy
 };

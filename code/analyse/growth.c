@@ -278,6 +278,6 @@ static Bool growthJson(FILE *out, void *view)
 
 const ViewClassStruct ViewClassGrowth = {
   "growth", "whose memory rises from quarter to quarter of the run (--top)",
-  ViewTakesTOP | ViewTakesSKIP, growthCreate, NULL, growthFinish,
+  ViewTakesTOP | ViewTakesCALLERS, growthCreate, NULL, growthFinish,
   growthText, growthJson, growthDestroy
 };

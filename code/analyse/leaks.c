@@ -215,6 +215,6 @@ static Bool leaksJson(FILE *out, void *view)
 
 const ViewClassStruct ViewClassLeaks = {
   "leaks", "what was never freed, by caller (--suppressions, --top)",
-  ViewTakesTOP | ViewTakesSKIP | ViewTakesSUPPRESSIONS, leaksCreate,
+  ViewTakesTOP | ViewTakesCALLERS | ViewTakesSUPPRESSIONS, leaksCreate,
   NULL, leaksFinish, leaksText, leaksJson, leaksDestroy
 };

@@ -343,6 +343,6 @@ static LogRequest liveRequest(void *view)
 }
 
 const ViewClassStruct ViewClassLive = {
-  "live", "arenas, pools and objects that live at a time (--at)", ViewTakesAT | ViewTakesTOP | ViewTakesSKIP,
+  "live", "arenas, pools and objects that live at a time (--at)", ViewTakesAT | ViewTakesTOP | ViewTakesCALLERS,
   liveCreate, liveRequest, liveFinish, LiveText, LiveJson, liveDestroy
 };

@@ -197,6 +197,6 @@ static Bool sitesJson(FILE *out, void *view)
 
 const ViewClassStruct ViewClassSites = {
   "sites", "who asked for memory, by caller (--by, --top, --tree)",
-  ViewTakesTOP | ViewTakesSKIP | ViewTakesBY | ViewTakesTREE, sitesCreate, NULL, sitesFinish,
+  ViewTakesTOP | ViewTakesCALLERS | ViewTakesBY | ViewTakesTREE, sitesCreate, NULL, sitesFinish,
   sitesText, sitesJson, sitesDestroy
 };

@@ -62,7 +62,7 @@ static inline void ViewWantsTime(uint64_t *startReturn, uint64_t *fromReturn, ui
 
 /* Options that not every view has a use for: bits of a class's `takes`. */
 enum {
-  ViewTakesAT = 1, ViewTakesTOP = 2, ViewTakesBY = 4, ViewTakesSUPPRESSIONS = 8, ViewTakesSKIP = 16,
+  ViewTakesAT = 1, ViewTakesTOP = 2, ViewTakesBY = 4, ViewTakesSUPPRESSIONS = 8, ViewTakesCALLERS = 16,
   ViewTakesTREE = 32, ViewTakesOUTPUT = 64,
   ViewTakesSLICES = 1 << 8
 };

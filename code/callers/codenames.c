@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/aver.h"
 #include "base/say.h"
 #include "callers/suppressions.h"
 #include "export/jsondocument.h"
@@ -53,6 +54,12 @@ Res CodeNamesCreate(CodeNames *namesReturn, Log log, const regex_t *skip, CodeNo
   return ResOK;
 }
 
+void CodeNamesLine(CodeNames names)
+{
+  AVER(names->symbols == NULL);
+  names->lines = TRUE;
+}
+
 void CodeNamesDestroy(CodeNames names)
 {
   FrameTableDestroy(names->frames);
@@ -81,7 +88,7 @@ Res CodeNamesRead(CodeNames names)
   names->res = FrameTableStatus(names->frames);
   if (names->res == ResOK)
     names->res = CodeSymbolsCreate(&names->symbols, names->log, names->note, names->data);
-  if (names->res == ResOK)
+  if (names->res == ResOK && !names->lines)
     CodeSymbolsUnlined(names->symbols);
   return names->res;
 }
@@ -94,6 +101,18 @@ static uint32_t namesString(CodeNames names, const char *string, Size length)
   if (string != NULL && length > 0 && number == 0)
     names->res = ResMEMORY;
   return number;
+}
+
+/* namesFrame -- fill in what a frame knows of a place */
+static void namesFrame(CodePlace place, CodeNames names, const SymbolsFrameStruct *frame)
+{
+  const char *function = frame->function, *file = names->lines && frame->line != 0 ? frame->file : NULL;
+
+  place->function = namesString(names, function, function == NULL ? 0 : strlen(function));
+  if (place->function != 0)
+    place->offset = 0;
+  place->file = namesString(names, file, file == NULL ? 0 : strlen(file));
+  place->line = place->file != 0 ? frame->line : 0;
 }
 
 /* namesAddress -- the callers at an address of a process, to the end of `frames`, of which `count` are used; returns
@@ -115,11 +134,8 @@ static Count namesAddress(CodePlaceStruct frames[CodeFramesMAX], Count count, Co
     place.program = strcmp(path, process->header.program) == 0;
   }
   for (i = 0; symbol != NULL && i < symbol->frames && count < CodeFramesMAX - 1; ++i) {
-    const char *function = symbol->frame[i].function;
     frames[count] = place;
-    frames[count].function = namesString(names, function, function == NULL ? 0 : strlen(function));
-    frames[count].offset = frames[count].function != 0 ? 0 : place.offset;
-    ++count;
+    namesFrame(&frames[count++], names, &symbol->frame[i]);
   }
   if (symbol == NULL || symbol->frames == 0)
     frames[count++] = place;
@@ -226,25 +242,46 @@ uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site)
   return stack == FrameWHOLE || stack == FrameCUT ? CodeNOWHERE : stack == FrameBROKEN ? CodeBROKEN : CodeUNKNOWN;
 }
 
-void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place)
+/* namesText -- print a place; `modules`: that of a function, too */
+static void namesText(FILE *out, CodeNames names, const CodePlaceStruct *place, Bool modules)
 {
   static const char *const none[CodeNOWHERE] = {"(not known)", "(outer callers were not recorded)",
                                                 "(outer callers were not found)", "(inner callers were not recorded)"};
-  Size length, base;
+  Size length, base, source;
   const char *function = StringsAt(&names->strings, place->function, &length);
   const char *module = CodeNamesModule(names, place, &base);
+  const char *file = TypeCacheBase(StringsAt(&names->strings, place->file, &source), &source);
 
   if (place->module == 0 && place->offset < CodeNOWHERE) {
     fputs(none[place->offset], out);
-  } else if (length > 0) {
-    SayPlain(out, function, length);
-    fputs(" (", out);
-    SayPlain(out, module, base);
-    putc(')', out);
-  } else {
+    return;
+  }
+  if (length == 0) {
     SayPlain(out, module, base);
     fprintf(out, "%s0x%llx", base > 0 ? "+" : "", (unsigned long long)place->offset);
+  } else {
+    SayPlain(out, function, length);
+    if (modules) {
+      fputs(" (", out);
+      SayPlain(out, module, base);
+      putc(')', out);
+    }
   }
+  if (place->line != 0) {
+    fputs(" at ", out);
+    SayPlain(out, file, source);
+    fprintf(out, ":%u", place->line);
+  }
+}
+
+void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place)
+{
+  namesText(out, names, place, TRUE);
+}
+
+void CodeNamesShort(FILE *out, CodeNames names, const CodePlaceStruct *place)
+{
+  namesText(out, names, place, FALSE);
 }
 
 /* jsonName -- print a member that is a string of the table, or null */
@@ -273,16 +310,26 @@ void CodeNamesJson(FILE *out, CodeNames names, const CodePlaceStruct *place)
     fputs(", \"offset\": null", out);
   else
     fprintf(out, ", \"offset\": \"0x%llx\"", (unsigned long long)place->offset);
+  if (!names->lines)
+    return;
+  fputs(", ", out);
+  jsonName(out, names, "file", place->file);
+  if (place->line != 0)
+    fprintf(out, ", \"line\": %u", place->line);
+  else
+    fputs(", \"line\": null", out);
 }
 
 Bool CodeNamesMatch(CodeNames names, const CodePlaceStruct *place, const char *pattern)
 {
-  Size length, path;
+  Size length, path, file;
   const char *function = StringsAt(&names->strings, place->function, &length);
   const char *module = StringsAt(&names->strings, place->module, &path);
+  const char *source = StringsAt(&names->strings, place->file, &file);
 
   return (length > 0 && SuppressionMatches(pattern, function, length)) ||
-         (path > 0 && SuppressionMatches(pattern, module, path));
+         (path > 0 && SuppressionMatches(pattern, module, path)) ||
+         (file > 0 && SuppressionMatches(pattern, source, file));
 }
 
 const char *CodeNamesModule(CodeNames names, const CodePlaceStruct *place, Size *lengthReturn)

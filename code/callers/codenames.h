@@ -30,6 +30,8 @@ typedef struct CodePlaceStruct {
   uint32_t module;   /* its path, a number in `strings`; 0: not known */
   uint32_t function; /* its name, a number in `strings`; 0: not known */
   uint32_t program;  /* the module is what the process executes */
+  uint32_t file;     /* the path of the source, a number in `strings`; 0: not known, or not wanted */
+  uint32_t line;     /* in that file; 0: the same */
   uint32_t unused;   /* 0 */
 } CodePlaceStruct, *CodePlace;
 
@@ -48,12 +50,15 @@ typedef struct CodeNamesStruct {
   const regex_t *skip; /* names of functions and modules that are left out, too; or NULL */
   CodeNote note;       /* called with `data` and a line on what a module lacks; or NULL */
   void *data;
+  Bool lines;          /* places have files and lines; two lines of a function are two places */
   Bool wanted;
   Res res;
 } CodeNamesStruct, *CodeNames;
 
-/* CodeNamesCreate -- `skip` and `note` may be NULL; ResMEMORY */
+/* CodeNamesCreate -- `skip` and `note` may be NULL; without lines.  ResMEMORY
+ * CodeNamesLine -- places are to have files and lines; before CodeNamesRead */
 extern Res CodeNamesCreate(CodeNames *namesReturn, Log log, const regex_t *skip, CodeNote note, void *data);
+extern void CodeNamesLine(CodeNames names);
 extern void CodeNamesDestroy(CodeNames names);
 
 /* CodeNamesWant -- a view will print names: the pass serves CodeNamesRequests
@@ -78,10 +83,13 @@ extern CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site
  * outer ones (CodeBROKEN), or all or some (CodeUNKNOWN);  CodeNOWHERE: none */
 extern uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site);
 
-/* CodeNamesText -- print a place: "parse (a.out)", "libc.so.6+0x8a1b2"
- * CodeNamesJson -- print its members of an object: `function`, `module`, `offset`; null: not known
+/* CodeNamesText -- print a place: "parse (a.out)", "parse (a.out) at parse.c:12", "libc.so.6+0x8a1b2"
+ * CodeNamesShort -- the same without the module of a function: "parse", "parse at parse.c:12"
+ * CodeNamesJson -- print its members of an object: `function`, `module`, `offset`, and, where lines are wanted, `file` and
+ *   `line`; null: not known
  * CodeNamesMatch -- does a pattern (suppressions.h) match one of its names? */
 extern void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place);
+extern void CodeNamesShort(FILE *out, CodeNames names, const CodePlaceStruct *place);
 extern void CodeNamesJson(FILE *out, CodeNames names, const CodePlaceStruct *place);
 extern Bool CodeNamesMatch(CodeNames names, const CodePlaceStruct *place, const char *pattern);
 

@@ -166,30 +166,27 @@ Index RowsOf(Rows rows, const SiteStruct *site)
   return number > 0 && number < rows->numbers ? rows->row[number] : rows->rows - 1;
 }
 
-/* rowsPlace -- print a place of `places`: its members, and `name`, which is the function's, or says where it is */
+/* rowsPlace -- print a place of `places`: its members, and `name`, in words */
 static void rowsPlace(FILE *out, Rows rows, uint32_t number)
 {
   CodeNames names = rows->shared->names;
   CodePlaceStruct place;
   Size size;
-  char *made = NULL;
-  const char *name = "";
+  char *name = NULL;
   FILE *text;
 
   memcpy(&place, StringsAt(&rows->places, number, &size), sizeof place);
-  if (place.function != 0) {
-    name = StringsAt(&names->strings, place.function, &size);
-  } else if ((text = open_memstream(&made, &size)) != NULL) {
-    CodeNamesText(text, names, &place);
+  text = open_memstream(&name, &size);
+  if (text != NULL) {
+    CodeNamesShort(text, names, &place);
     (void)fclose(text);
-    name = made;
   }
   putc('{', out);
   CodeNamesJson(out, names, &place);
   fputs(", \"name\": ", out);
   JsonBytes(out, name, name == NULL ? 0 : size);
   putc('}', out);
-  free(made);
+  free(name);
 }
 
 static void rowsSum(FILE *out, const char *name, const SiteSumStruct *sum)

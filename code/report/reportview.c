@@ -336,6 +336,6 @@ static Bool reportText(FILE *out, void *data)
 }
 
 const ViewClassStruct ViewClassReport = {
-  "report", "a page of HTML with a graph, numbers and events (-o)", ViewTakesSKIP | ViewTakesOUTPUT, reportCreate, NULL,
+  "report", "a page of HTML with a graph, numbers and events (-o)", ViewTakesCALLERS | ViewTakesOUTPUT, reportCreate, NULL,
   reportFinish, reportText, reportJson, reportDestroy
 };

@@ -248,6 +248,42 @@ subtest 'wrappers' => sub {
     is($of{zebra}, 1000, 'and a function of another name is not');
 };
 
+# Two lines of a function are one caller, or two; a function that was inlined has lines of its own.
+subtest 'lines' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my @source = ('#include <stdlib.h>', 'void *volatile kept[4];', # 1, 2
+        'static inline __attribute__((always_inline)) void inner(int i) {', '  kept[i] = malloc(100);', '}', # 4
+        '__attribute__((noinline)) void both(void) {', '  inner(0);', # 7
+        '  kept[1] = malloc(3000);', '  kept[2] = malloc(COUNT * 100);', '  __asm__ volatile ("");', '}', # 8, 9
+        'int main(void) {', '  both();', '  return 0;', '}'); # 13
+    my $c = spew("$Dir/lined.c", join "\n", @source, '');
+    for my $count (5, 7) {
+        system(($ENV{CC} // 'cc') . " -g -O1 -DCOUNT=$count -o $Dir/lined$count $c 2>$Dir/errors") == 0 or plan skip_all => 'cannot be compiled';
+        my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', "$Dir/lined$count.paw", "$Dir/lined$count");
+        is($status, 0, 'recorded') or diag $err;
+    }
+    my $log = "$Dir/lined5.paw";
+    my $of = sub { [map { [$_->{function}, $_->{line}, $_->{left_bytes}] } grep { ($_->{module} // '') =~ m{/lined5$} } @{$_[0]{sites}}] };
+    my $doc = json('sites', '--lines', $log);
+    is_deeply($of->($doc), [['both', 8, 3000], ['both', 9, 500], ['inner', 4, 100]], 'each line is a caller');
+    is((grep { ($_->{file} // '') eq $c } @{$doc->{sites}}), 3, 'of a file') or diag explain $doc->{sites};
+    is_deeply($of->(json('sites', $log)), [['both', undef, 3500], ['inner', undef, 100]], 'without --lines each function is');
+    like((view('sites', '--lines', $log))[1], qr/ both \(lined5\) at lined\.c:8$/m, 'for people');
+    my %up;
+    nodes(json('sites', '--lines', '--tree', 'up', $log)->{tree}, undef, \%up);
+    is_deeply([map { $_->{line} } @up{'inner', 'inner;both', 'inner;both;main'}], [4, 7, 13], 'a tree has the lines of calls');
+    my ($inner) = grep { ($_->{function} // '') eq 'inner' } @{json('leaks', '--lines', $log)->{leaks}};
+    is($inner->{line}, 4, 'leaks');
+    my $left = json('leaks', '--lines', '--suppressions=' . spew("$Dir/file", "leak:lined.c\n"), $log);
+    is((grep { ($_->{module} // '') =~ /lined5$/ } @{$left->{leaks}}), 0, 'a suppression may name the file');
+    my @changed = map { [$_->{line}, $_->{old}{left_bytes}, $_->{new}{left_bytes}] } grep { ($_->{function} // '') eq 'both' }
+        @{json('diff', '--lines', '--by', 'left', $log, "$Dir/lined7.paw")->{sites}};
+    is_deeply(\@changed, [[9, 500, 700], [8, 3000, 3000]], 'diff compares each line') or diag explain \@changed;
+    my %names = map { ($_->{name} => 1) } @{json('report', '--lines', $log)->{functions}};
+    ok($names{'both at lined.c:8'}, 'the report');
+    is((view('sizes', '--lines', $log))[0], 2, 'a view without callers refuses it');
+};
+
 subtest 'wrappers of malloc' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
     my $log = "$Dir/wrapped.paw";
