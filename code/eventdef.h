@@ -776,6 +776,13 @@ RELATION(ProcessPeak, 0x0926, TRUE, System, W)
   DOC(ProcessPeak, "this process had at most %resident bytes in memory")
   PARAM(ProcessPeak, 0, W, resident, "bytes, the recording's among them; told at the end, unless that comes soon")
 
+RELATION(ProcessBaseline, 0x0927, TRUE, System, UWWW)
+  DOC(ProcessBaseline, "unrecorded, process %pid took %user us in user and %system in system mode, and %resident bytes")
+  PARAM(ProcessBaseline, 0, U, pid, "the process, as it was recorded")
+  PARAM(ProcessBaseline, 1, W, user, "us that the second run ran in user mode, with the processes that it waited for")
+  PARAM(ProcessBaseline, 2, W, system, "us in system mode")
+  PARAM(ProcessBaseline, 3, W, resident, "bytes in memory at most, of the largest of them; 0: not known")
+
 RELATION(TaskName, 0x0928, TRUE, System, UUS)
   DOC(TaskName, "thread %task of process %pid is called %name")
   PARAM(TaskName, 0, U, pid, "the process")

@@ -258,8 +258,10 @@ static int recordingListen(Recording recording, Listen listen, Count operands)
 static int recordingProgram(Recording recording, char **arguments)
 {
   const char *name = arguments[0];
+  struct stat input = {0};
   Res res;
 
+  (void)fstat(STDIN_FILENO, &input);
   if (name == NULL)
     return OptionUsage(recording->tool, "no program is named");
   if (recording->wanted.keep != 0 && recording->wanted.keep < TrimLimitMIN)
@@ -282,6 +284,9 @@ static int recordingProgram(Recording recording, char **arguments)
   if (recording->stackFrees && recording->stack < 2)
     return OptionUsage(recording->tool, "--stack-frees needs stacks: --stack with a depth of 2 to %d",
                        recordingDepthMAX);
+  if (recording->baseline && (S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode)))
+    return OptionUsage(recording->tool, "--baseline: standard input is a pipe, which the second run would find empty; "
+                       "redirect it from a file, or from /dev/null");
   if (!RecordingLibrary(recording))
     return eventrecFAILED;
   res = ProgramFind(recording->program, sizeof recording->program, name);
@@ -340,6 +345,9 @@ static int recordingMain(Recording recording, Listen listen, int argc, char **ar
     OptionString(0, "process", &recording->wanted.process, "NAME|PID", "of the family, only these processes (all)",
                  recordingForRUN),
     OptionFlag(0, "paused", &recording->wanted.paused, "begin with everything off; `eventctl PID start' begins",
+               recordingForRUN),
+    OptionFlag(0, "baseline", &recording->baseline,
+               "run the program once more, unrecorded, and keep in the log what it took of processor time and memory",
                recordingForRUN),
     OptionDouble('t', "time", &recording->limit, "SECONDS", "end the recording then; the program goes on",
                  recordingForRUN),

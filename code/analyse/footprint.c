@@ -20,7 +20,7 @@ enum {
 
 enum {
   footprintMAP = TypeCacheCLIENT, footprintUNMAP, footprintREMAP, footprintBREAK, footprintMOVE, footprintSAMPLE,
-  footprintREGION, footprintPEAK, footprintROUND
+  footprintREGION, footprintPEAK, footprintROUND, footprintALONE
 };
 
 /* What event types tell, and by which parameters. */
@@ -33,6 +33,7 @@ static const TypeCacheKnownStruct footprintKnown[] = {
   {"ProcessSample", footprintSAMPLE, {"PAWU pid", "PAWU resident"}},
   {"ProcessRegion", footprintREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
   {"ProcessPeak", footprintPEAK, {"PAWU resident"}}, /* of the process that tells it */
+  {"ProcessBaseline", footprintALONE, {"PAWU user", "PAWU system", "PAWU resident"}},
   {"MachineSample", footprintROUND, {NULL}}, /* told each time that all are looked at */
 };
 
@@ -58,6 +59,7 @@ struct FootprintStruct {
   uint64_t apart;                /* ns between two looks of a collector, at most */
   uint64_t now[FootprintKINDS];     /* of all that live */
   FootprintBytesStruct bytes[FootprintKINDS]; /* `end`: of those that have ended */
+  uint64_t alone, alonePeak;     /* second runs, unrecorded: us of processor time, bytes resident at most; 0: none */
   uint32_t recent[footprintBUCKETS]; /* by the system's number: 1 + the number of the one met last, or 0 */
   Count processes, capacity;
   footprintProcess process;
@@ -281,6 +283,15 @@ static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell p
   footprintSet(footprint, process, FootprintRESIDENT, footprintOwnBytes(process, bytes), event->time);
 }
 
+/* footprintAlone -- a program was run again, unrecorded */
+static void footprintAlone(Footprint footprint, LogEvent event, TypeCacheTell plan)
+{
+  uint64_t resident = LogEventWord(event, (Index)plan->param[2]);
+
+  footprint->alone += LogEventWord(event, (Index)plan->param[0]) + LogEventWord(event, (Index)plan->param[1]);
+  footprint->alonePeak = resident > footprint->alonePeak ? resident : footprint->alonePeak;
+}
+
 /* footprintRound -- a collector looks at all */
 static void footprintRound(Footprint footprint, footprintProcess collector, uint64_t time)
 {
@@ -308,16 +319,17 @@ void FootprintEvent(Footprint footprint, LogEvent event)
     footprint->failed = TRUE;
     return;
   }
-  if (LIKELY(plan->tells == TypeCacheNOTHING))
-    return;
-  if (plan->tells < footprintSAMPLE)
-    footprintOwn(footprint, process, event, plan);
-  else if (plan->tells == footprintROUND)
-    footprintRound(footprint, process, event->time);
-  else if (plan->tells == footprintPEAK)
+  switch (plan->tells) {
+  case TypeCacheNOTHING: break;
+  case footprintSAMPLE:
+  case footprintREGION: footprintSample(footprint, event, plan); break;
+  case footprintPEAK:
     footprintPeak(footprint, process, footprintOwnBytes(process, LogEventWord(event, (Index)plan->param[0])), event->time);
-  else
-    footprintSample(footprint, event, plan);
+    break;
+  case footprintROUND: footprintRound(footprint, process, event->time); break;
+  case footprintALONE: footprintAlone(footprint, event, plan); break;
+  default: footprintOwn(footprint, process, event, plan); break;
+  }
 }
 
 Res FootprintFinish(Footprint footprint)
@@ -382,6 +394,15 @@ void FootprintText(FILE *out, Footprint footprint, Count processes, uint64_t sta
     (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most",
                    (double)FootprintApart(footprint) / 1e9);
   footprintBytesText(out, "resident", &bytes, sampled, each, start);
+  if (footprint->alone == 0)
+    return;
+  fprintf(out, "%-14s %.3f s of processor time", "unrecorded", (double)footprint->alone / 1e6);
+  if (footprint->alonePeak > 0) {
+    fputs(", resident ", out);
+    SayBytes(out, footprint->alonePeak);
+    fputs(" at most", out);
+  }
+  fputs(", when it was run once more (--baseline)\n", out);
 }
 
 void FootprintBytesJson(FILE *out, const char *name, FootprintBytes bytes, const char *end)
@@ -405,4 +426,7 @@ void FootprintJson(FILE *out, Footprint footprint, uint64_t start)
   if (bytes.known)
     fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
             DocumentSince(start, bytes.peakTime), (double)FootprintApart(footprint) / 1e9);
+  if (footprint->alone > 0)
+    fprintf(out, "\"unrecorded_cpu_seconds\": %.6f, \"unrecorded_resident_bytes\": %llu,\n ",
+            (double)footprint->alone / 1e6, (unsigned long long)footprint->alonePeak);
 }

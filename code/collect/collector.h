@@ -94,6 +94,10 @@ extern void CollectorStop(Collector collector);
  * why.  Not behind the hook `last`.  0: they were not counted. */
 extern void CollectorUnseen(Collector collector, const char *program, const char *reason, Count processes);
 
+/* CollectorBaseline -- say in the log what our child took in a second run, unrecorded (ProcessBaseline): us in user and
+ * in system mode, and bytes resident at most; 0: not known */
+extern void CollectorBaseline(Collector collector, pid_t pid, uint64_t user, uint64_t system, uint64_t resident);
+
 /* CollectorEnd -- drain all processes.  Of those that have ended everything is taken; the others write to the log
  * themselves from then on
  * runningReturn  how many that is, with those that have not asked for a region yet (.tree.newborn)

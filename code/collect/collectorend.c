@@ -339,6 +339,14 @@ void CollectorUnseen(Collector collector, const char *program, const char *reaso
     EVENT_US(ProgramUnseen, (unsigned)processes, line);
 }
 
+void CollectorBaseline(Collector collector, pid_t pid, uint64_t user, uint64_t system, uint64_t resident)
+{
+  SelfEvents self = collector->self;
+
+  if (self != NULL)
+    EVENT_UWWW(ProcessBaseline, (unsigned)pid, user, system, resident);
+}
+
 /* collectorStayed -- what a process that has ended left could not be written, and stays where it is */
 static void collectorStayed(Collector collector, Index i)
 {

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/option.h"
@@ -65,6 +66,7 @@ typedef struct RecordingStruct {
   double limit;       /* seconds, more than 0; HUGE_VAL: none */
   CollectorSettingsStruct wanted; /* of the collector; its hooks are set when there is one */
   Bool force, clean;
+  Bool baseline;      /* run the program once more, unrecorded */
   uint8_t codes[EventChoiceSIZE]; /* that `events` names */
   Collector collector; /* NULL: there is none, processes write to the log themselves */
   char **logs;         /* that `clean` is for, NULL at their end, */
@@ -101,6 +103,9 @@ typedef struct RecordingStruct {
   sigset_t mask;             /* as we were given them, for the program */
   struct sigaction children; /* and what to do when children end, */
   struct sigaction limited;  /* and at the limit on file sizes */
+  struct rlimit files;       /* and how many files may be open; */
+  off_t input;               /* where its standard input was; -1: it is no file */
+  struct rusage took;        /* what the program took, when it has ended, with those it had waited for */
 } RecordingStruct, *Recording;
 
 extern Bool RecordingCheck(const RecordingStruct *recording);
@@ -115,8 +120,23 @@ extern Bool RecordingLog(Recording recording, pid_t pid);
 /* RecordingStart -- start the program; -1 if it did not come to that, *statusReturn is ours then */
 extern pid_t RecordingStart(Recording recording, char **argv, int *statusReturn);
 
+/* collect/recordingwait.c: RecordingSignals -- from here on signals wait until they are read; FALSE: told
+ * RecordingRestore -- in a child that becomes the program: signals are as we were given them
+ * RecordingEnded -- take the signals that are there, and pass them on; TRUE: `pid` has ended
+ * RecordingNap -- until a signal comes, or `until` (monotonic ns); the collector works meanwhile, if there is one */
+extern Bool RecordingSignals(Recording recording);
+extern void RecordingRestore(Recording recording);
+extern Bool RecordingEnded(Recording recording);
+extern void RecordingNap(Recording recording, uint64_t until);
+
 /* collect/recordingrun.c: RecordingRun -- the whole of it; our status */
 extern int RecordingRun(Recording recording, char **argv);
+
+/* collect/baseline.c: BaselineKeep -- remember what the program begins with, before it begins
+ * BaselineRun -- run it once more, unrecorded, and tell the log what that took; `status`: how it ended when it was
+ * recorded, as wait has it */
+extern void BaselineKeep(Recording recording);
+extern void BaselineRun(Recording recording, char **argv, int status);
 
 /* collect/recordingsay.c: RecordingLine -- a line to be told at the end, once; a hook, `data` is the Recording.
  * RecordingTell -- the same with a format.

@@ -6,13 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,43 +78,6 @@ static void recordingOpen(Recording recording)
   }
   CollectorFree(recording->collector);
   recording->collector = NULL;
-}
-
-/* recordingSignal -- take those that are there; TRUE: the program has ended.  What is meant to end us ends the program
- * and the recording; we end when it has. */
-static Bool recordingSignal(Recording recording)
-{
-  struct signalfd_siginfo info;
-  siginfo_t child = {0};
-
-  while (read(recording->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-    if (info.ssi_signo == SIGCHLD)
-      continue;
-    /* The terminal sends its own to the program, too. */
-    if (info.ssi_code != SI_KERNEL)
-      (void)kill(recording->pid, (int)info.ssi_signo);
-    if (recording->stopped != 0)
-      continue; /* it has ended before, and why is known */
-    recording->signalled = TRUE;
-    if (EventClockMonotonic() + recordingGrace * 1000000u < recording->end)
-      recording->end = EventClockMonotonic() + recordingGrace * 1000000u;
-  }
-  /* As long as it is not reaped nobody else has its number. */
-  return waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOHANG | WNOWAIT) != 0 ? errno == ECHILD
-                                                                                       : child.si_pid != 0;
-}
-
-/* recordingNap -- until a signal comes, or `until`; the collector works meanwhile, if there is one */
-static void recordingNap(Recording recording, uint64_t until)
-{
-  uint64_t now = EventClockMonotonic(), ns = until > now ? until - now : 0;
-  struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-  struct pollfd poll = {recording->signals, POLLIN, 0};
-
-  if (recording->collector != NULL)
-    (void)CollectorRun(recording->collector, recording->signals, until);
-  else
-    (void)ppoll(&poll, 1, &time, NULL);
 }
 
 /* ---- The processes that descend from the program, as the system lists them ---- */
@@ -229,7 +189,7 @@ static int recordingWait(Recording recording)
   siginfo_t child = {0};
   int status = 0;
 
-  while (!recordingSignal(recording)) {
+  while (!RecordingEnded(recording)) {
     uint64_t now = EventClockMonotonic();
     if (now >= recording->end) {
       /* The program goes on; where it writes to the log itself, so does the recording. */
@@ -244,13 +204,13 @@ static int recordingWait(Recording recording)
       uint64_t pause = recordingFamily(recording) * 100;
       look = EventClockMonotonic() + (pause > recordingLook * 1000000u ? pause : recordingLook * 1000000u);
     }
-    recordingNap(recording, look < recording->end ? look : recording->end);
+    RecordingNap(recording, look < recording->end ? look : recording->end);
   }
   if (recording->collector != NULL &&
       waitid(P_PID, (id_t)recording->pid, &child, WEXITED | WNOWAIT) == 0)
     CollectorEnded(recording->collector, recording->pid,
                    child.si_code == CLD_EXITED ? W_EXITCODE(child.si_status, 0) : child.si_status);
-  (void)waitpid(recording->pid, &status, 0);
+  (void)wait4(recording->pid, &status, 0, &recording->took);
   return status;
 }
 
@@ -292,28 +252,6 @@ static Count recordingFinish(Recording recording, Count running)
   return recovered.running > running ? recovered.running : running;
 }
 
-/* recordingSignals -- from here on signals wait until they are read; the program gets the mask that we were given.  Who
- * ignores ended children, as we may have been told to, learns no status.  A write past the limit on file sizes fails,
- * like one to a full disk. */
-static Bool recordingSignals(Recording recording)
-{
-  static const int signals[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
-  struct sigaction children = {.sa_handler = SIG_DFL}, limited = {.sa_handler = SIG_IGN};
-  Index i;
-
-  (void)sigemptyset(&recording->watched);
-  for (i = 0; i < ARRAY_LENGTH(signals); ++i)
-    (void)sigaddset(&recording->watched, signals[i]);
-  (void)sigprocmask(SIG_BLOCK, &recording->watched, &recording->mask);
-  (void)sigaction(SIGCHLD, &children, &recording->children);
-  (void)sigaction(SIGXFSZ, &limited, &recording->limited);
-  recording->signals = signalfd(-1, &recording->watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (recording->signals >= 0)
-    return TRUE;
-  (void)OptionFail(recording->tool, "signals cannot be waited for: %s", strerror(errno));
-  return FALSE;
-}
-
 /* RecordingRun -- the whole of it; our status */
 int RecordingRun(Recording recording, char **argv)
 {
@@ -321,9 +259,11 @@ int RecordingRun(Recording recording, char **argv)
   Count running;
   int status;
 
-  if (!recordingSignals(recording))
+  if (!RecordingSignals(recording))
     return eventrecFAILED;
   recording->looked = recordingLookedMAX;
+  if (recording->baseline)
+    BaselineKeep(recording);
   recordingCollector(recording);
   recording->end =
       recording->limit < 1e9 ? begin + (uint64_t)(recording->limit * 1e9) : UINT64_MAX;
@@ -337,6 +277,8 @@ int RecordingRun(Recording recording, char **argv)
   status = recordingWait(recording);
   recording->seconds = (double)(EventClockMonotonic() - begin) * 1e-9;
   recordingStopped(recording);
+  if (recording->baseline)
+    BaselineRun(recording, argv, status);
   if (recording->file && recording->collector == NULL)
     RecordingLast(recording);
   running = recordingCollected(recording);

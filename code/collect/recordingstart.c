@@ -205,9 +205,7 @@ static int recordingBecome(Recording recording, char **argv, int end)
   /* Here, for the whole family: so its processes need not. */
   RawDumped(TRUE);
   RawDumped(FALSE);
-  (void)sigaction(SIGCHLD, &recording->children, NULL);
-  (void)sigaction(SIGXFSZ, &recording->limited, NULL);
-  (void)sigprocmask(SIG_SETMASK, &recording->mask, NULL);
+  RecordingRestore(recording);
   (void)execv(recording->program, argv);
   return recordingNot(recording, errno);
 }

@@ -24,6 +24,12 @@ static const struct {
 #include "eventdef.h"
 };
 
+void EventChoiceAdd(uint8_t *codes, Index code)
+{
+  AVER(code / 8 < EventChoiceSIZE);
+  codes[code / 8] |= (uint8_t)(1u << code % 8);
+}
+
 /* choiceOne -- the type of this name */
 static Res choiceOne(uint8_t *codes, uint32_t *kinds, const char *word, Size length, Text error)
 {
@@ -34,7 +40,7 @@ static Res choiceOne(uint8_t *codes, uint32_t *kinds, const char *word, Size len
   for (i = 0; i < ARRAY_LENGTH(choiceTypes); ++i) {
     const char *name = choiceTypes[i].name;
     if (strlen(name) == length && memcmp(name, word, length) == 0) {
-      codes[choiceTypes[i].code / 8] |= (uint8_t)(1u << choiceTypes[i].code % 8);
+      EventChoiceAdd(codes, choiceTypes[i].code);
       *kinds |= (uint32_t)1 << choiceTypes[i].kind;
       return ResOK;
     }

@@ -23,6 +23,9 @@ enum { EventChoiceSIZE = 65536 / 8 }; /* bytes of a set of codes */
  */
 extern Res EventChoiceParse(uint8_t *codesReturn, uint32_t *kindsReturn, const char *list, Text error);
 
+/* EventChoiceAdd -- put a code into a set */
+extern void EventChoiceAdd(uint8_t *codes, Index code);
+
 /* EventChoiceSay -- write the names of a set of types for people: as many as `size` bytes have room for, and the number
  * of the others */
 extern void EventChoiceSay(char *room, Size size, const uint8_t *codes);

@@ -18,9 +18,9 @@
 
 #include "base/aver.h"
 #include "base/readclock.h"
+#include "base/resident.h"
 #include "log/logfile.h"
 #include "replay/contents.h"
-#include "replay/resident.h"
 #include "replay/visits.h"
 #include "replay/wait.h"
 

@@ -21,12 +21,14 @@
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
 #define predictUNSURE  30e-9 /* ... give or take */
 
-enum { predictSAMPLE = TypeCacheCLIENT, predictREGION, predictPEAKED };
+enum { predictSAMPLE = TypeCacheCLIENT, predictREGION, predictPEAKED, predictSTART, predictALONE };
 
 static const TypeCacheKnownStruct predictKnown[] = {
   {"ProcessSample", predictSAMPLE, {"PAWU pid", "PAWU resident", "PAWU user", "PAWU system"}},
   {"ProcessPeak", predictPEAKED, {"PAWU resident"}}, /* of the process that tells it */
   {"ProcessRegion", predictREGION, {"PAWU pid", "PAWU bytes"}}, /* told before a sample */
+  {"ProcessStart", predictSTART, {"PAWU parent"}},
+  {"ProcessBaseline", predictALONE, {"PAWU pid", "PAWU user", "PAWU system", "PAWU resident"}}, /* told at the end */
 };
 
 static double predictMost(double a, double b)
@@ -55,8 +57,8 @@ void PredictFinish(Predict predict)
 void PredictBegin(Predict predict, LogProcess process)
 {
   predict->process = process;
-  predict->known = FALSE;
-  predict->cpu = predict->peak = 0;
+  predict->known = predict->family = FALSE;
+  predict->cpu = predict->peak = predict->alone = predict->alonePeak = 0;
   predict->region = 0;
 }
 
@@ -76,6 +78,15 @@ static uint64_t predictPeak(Predict predict, uint64_t bytes)
   return bytes;
 }
 
+/* predictAlone -- the second run took so many us, and had so many bytes resident */
+static void predictAlone(Predict predict, uint64_t time, uint64_t resident)
+{
+  if (predict->family)
+    return;
+  predict->alone = (double)time / 1e6;
+  predict->alonePeak = (double)resident;
+}
+
 uint64_t PredictEvent(Predict predict, LogEvent event)
 {
   TypeCacheTell tell = TypeCacheTells(&predict->types, event, predictKnown, ARRAY_LENGTH(predictKnown));
@@ -92,9 +103,19 @@ uint64_t PredictEvent(Predict predict, LogEvent event)
   }
   if (first != process->header.pid || strcmp(event->process->header.boot, process->header.boot) != 0)
     return 0;
-  if (tell->tells == predictREGION) {
+  switch (tell->tells) {
+  case predictREGION:
     predict->region = LogEventWord(event, (Index)tell->param[1]);
     return 0;
+  case predictSTART:
+    predict->family = TRUE;
+    return 0;
+  case predictALONE:
+    predictAlone(predict, LogEventWord(event, (Index)tell->param[1]) + LogEventWord(event, (Index)tell->param[2]),
+                 LogEventWord(event, (Index)tell->param[3]));
+    return 0;
+  default:
+    break;
   }
   predict->known = TRUE;
   predict->cpu = predictMost(predict->cpu, (double)(LogEventWord(event, (Index)tell->param[2]) +
@@ -115,11 +136,15 @@ const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *m
   return NULL;
 }
 
-/* predictNow -- the program's processor time without what recording took, which is not all of it */
+/* predictNow -- the program's processor time: of its run unrecorded, or without what recording took, which is not all
+ * of it */
 static MeasureRangeStruct predictNow(const PredictStruct *predict)
 {
   double recorded = (double)predict->operations, least = predict->cpu * predictLEAST;
 
+  if (predict->alone > 0)
+    return (MeasureRangeStruct){.low = predict->alone * (1 - predictNOW), .middle = predict->alone,
+                                .high = predict->alone * (1 + predictNOW)};
   return (MeasureRangeStruct){
     .low = predictMost(predict->cpu - recorded * (predictRECORD + predictUNSURE), least) * (1 - predictNOW),
     .middle = predictMost(predict->cpu - recorded * predictRECORD, least),
@@ -168,8 +193,9 @@ static MeasureRangeStruct predictMore(const PredictStruct *predict, const Measur
 MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
 {
   MeasureRangeStruct more = predictMore(predict, measure, allocator, measure->reference);
-  double now = predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
-  double error = predict->peak * predictSAMPLED + (predict->peak - now);
+  double now = predict->alonePeak > 0 ? predict->alonePeak
+                                      : predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
+  double error = predict->peak * predictSAMPLED + (predict->alonePeak > 0 ? 0 : predict->peak - now);
 
   return (MeasureRangeStruct){
     .low = predictMost(now + more.low - error, 0),

@@ -3,6 +3,8 @@
  * In:  what the program itself took, by the collector's samples (PredictEvent), and what the replays took (measure.h)
  * Out: for each allocator a range of each; and which allocators differ, where the ranges say so
  *
+ * Where the program was run once more, unrecorded (eventrec --baseline), that run says what it took.
+ *
  * A replay does only what the program did to its heap.  So its own numbers are not those of the program, but the
  * difference between two of its allocators is nearly that between two runs of the program: to what the program took a
  * prediction adds the difference between the allocator and the one with which the program was recorded.
@@ -25,6 +27,10 @@ typedef struct PredictStruct {
   Bool known;              /* there was a sample */
   double cpu;              /* seconds of processor time, until the last sample */
   double peak;             /* resident bytes, at most, without the recording's */
+  Bool family;             /* it has started other processes */
+  double alone;            /* seconds of processor time of the second run, unrecorded (ProcessBaseline); 0: not
+                              known, as of one with a family, whose time is in it */
+  double alonePeak;        /* resident bytes at most, of the same; 0: not known */
   uint64_t region;         /* those, as told last */
   uint64_t operations;     /* that it recorded: each took time */
   uint64_t unknown;        /* bytes of large objects of which it is not known how much it touched */

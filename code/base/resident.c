@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "replay/resident.h"
+#include "base/resident.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
