@@ -101,8 +101,8 @@ subtest 'runs that say nothing' => sub {
 
 # What is meant to end eventrec ends the second run, one that does not listen, too.
 subtest 'ended meanwhile' => sub {
-    my $stays = spew("$Dir/stays.pl", 'open my $file, ">>", $ARGV[0]; print $file "run\n"; close $file; '
-                     . '$SIG{TERM} = "IGNORE"; if (-s $ARGV[0] > 4) { sleep 1 for 1 .. 600 }');
+    my $stays = spew("$Dir/stays.pl", '$SIG{TERM} = "IGNORE"; open my $file, ">>", $ARGV[0]; print $file "run\n"; close $file; '
+                     . 'if (-s $ARGV[0] > 4) { sleep 1 for 1 .. 600 }');
     my $pid = fork // die;
     if ($pid == 0) {
         open STDIN, '<', '/dev/null' or die;
