@@ -107,8 +107,6 @@ static Bool replayAllocators(Replay replay, int *status)
   while ((name = strsep(&list, ",")) != NULL)
     if (!replayAllocatorNamed(replay, name, status))
       return FALSE;
-  if (replay->report.search && SearchAdd(&replay->report.measure) != ResOK)
-    return OptionStop(status, OptionUsage(replay->source.tool, "--search: too many allocators to try settings of all"));
   replayReference(replay);
   return TRUE;
 }
@@ -429,6 +427,10 @@ static int replayRun(Replay replay)
 
   if (run == NULL)
     return OptionFail(replay->source.tool, "no shared memory: %s", strerror(errno));
+  if (replay->report.search && SearchAdd(&replay->report.measure, replay->script) != ResOK)
+    return OptionFail(replay->source.tool, "--search: too many allocators to try settings of all");
+  if (replay->report.search)
+    replayReference(replay);
   replay->report.measure.count =
     replay->report.shown + (replay->reference && (replayPredicts(replay) || replay->report.search));
   if (replay->report.search) {

@@ -10,6 +10,7 @@
 #include "emit/event.h"
 #include "mm/mmstate.h"
 #include "mm/pages.h"
+#include "mm/poolsettings.h"
 #include "mm/seg.h"
 
 LockStruct ArenaRegistryLock = LockINITIALIZER;
@@ -92,6 +93,12 @@ static Res arenaChunkAdd(Chunk *chunkReturn, Arena arena)
   return ResOK;
 }
 
+/* arenaSpareLimit -- the limit of spare memory, which the environment may give instead */
+static Size arenaSpareLimit(Size limit)
+{
+  return (Size)PoolSettingOf("Arena", "spare", limit);
+}
+
 Res ArenaCreate(Arena *arenaReturn, Size size)
 {
   void *p;
@@ -108,7 +115,7 @@ Res ArenaCreate(Arena *arenaReturn, Size size)
   RingInit(&arena->poolRing);
   RingInit(&arena->chunks);
   RingInit(&arena->hugeChunks);
-  arena->spareLimit = ArenaSpareLimitDEFAULT;
+  arena->spareLimit = arenaSpareLimit(ArenaSpareLimitDEFAULT);
   arena->commitLimit = SIZE_MAX;
   EVENT_PWW(ArenaCreate, arena, size > ChunkSIZE ? size : ChunkSIZE, ArenaGrainSIZE);
   do
@@ -167,6 +174,7 @@ Res ArenaCommitLimitSet(Arena arena, Size limit)
 void ArenaSpareLimitSet(Arena arena, Size limit)
 {
   AVER(arena->sig == ArenaSIG);
+  limit = arenaSpareLimit(limit);
   LockClaim(&arena->lock);
   arena->spareLimit = limit;
   if (arena->spare > limit)

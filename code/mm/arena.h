@@ -59,7 +59,7 @@ extern Bool ArenaCheck(Arena arena);
 extern Res ArenaCommitLimitSet(Arena arena, Size limit);
 
 /* ArenaSpareLimitSet -- let the arena keep so many bytes of memory that no pool owns (ArenaSpareLimitDEFAULT); what is
- * above goes back to the system at once */
+ * above goes back to the system at once.  The environment may give another limit (poolsettings.h). */
 extern void ArenaSpareLimitSet(Arena arena, Size limit);
 
 /* What an arena has, at one moment. */

@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 #include "emit/event.h"
 #include "mm/pages.h"
 #include "mm/pooldebug.h"
+#include "mm/poolsettings.h"
+#include "plinth/rawsyscall.h"
 
 static const PoolClass poolClasses[] = { &PoolClassMFS, &PoolClassMVFF, &PoolClassSGF,
                                          &PoolClassMVFFDebug, &PoolClassSGFDebug };
@@ -26,7 +29,50 @@ static PoolClass poolClassFind(const char *name)
   return NULL;
 }
 
-/* poolParams -- the class's defaults, overridden by what the caller gives */
+/* poolSettingSound -- is there such a parameter?  Of classes that are not in this room that is not known. */
+static Bool poolSettingSound(const PoolSettingStruct *setting, Bool others)
+{
+  Index i, k;
+
+  if (setting->class == NULL || PoolSettingIs(setting, "Arena", "spare"))
+    return setting->class != NULL;
+  for (i = 0; i < ARRAY_LENGTH(poolClasses); ++i) {
+    PoolClass class = poolClasses[i];
+    if (strlen(class->name) != setting->classLength || memcmp(class->name, setting->class, setting->classLength) != 0)
+      continue;
+    for (k = 0; k < class->paramCount; ++k)
+      if (PoolSettingIs(setting, class->name, class->params[k].name))
+        return TRUE;
+    return FALSE;
+  }
+  return others;
+}
+
+Res PoolSettingsCheck(char *wrongReturn, Size size, const char *text, Bool others)
+{
+  PoolSettingStruct setting;
+  const char *at = text, *begin = at;
+
+  for (; PoolSettingNext(&setting, &at); begin = at)
+    if (!poolSettingSound(&setting, others)) {
+      (void)TextMake(wrongReturn, size, "%.*s", (int)strcspn(begin, ","), begin);
+      return ResPARAM;
+    }
+  return ResOK;
+}
+
+/* poolSettingsSay -- complain once of what the environment gives, if it is not sound */
+static void poolSettingsSay(void)
+{
+  static Bool said;
+  char wrong[64];
+
+  if (!__atomic_exchange_n(&said, TRUE, __ATOMIC_RELAXED) &&
+      PoolSettingsCheck(wrong, sizeof wrong, PoolSettings(), TRUE) != ResOK)
+    RawSay("PAWPRINT_POOLS", wrong, "it is no CLASS.PARAMETER=NUMBER, or the class has no such parameter");
+}
+
+/* poolParams -- the class's defaults, overridden by what the caller gives, and that by the environment */
 static Res poolParams(Word value[], PoolClass class, const PoolParamStruct *params, Count n)
 {
   Index i, k;
@@ -41,6 +87,8 @@ static Res poolParams(Word value[], PoolClass class, const PoolParamStruct *para
       return ResPARAM;
     value[k] = params[i].value;
   }
+  for (k = 0; k < class->paramCount; ++k)
+    value[k] = PoolSettingOf(class->name, class->params[k].name, value[k]);
   return ResOK;
 }
 
@@ -99,6 +147,7 @@ Res PoolCreateOf(Pool *poolReturn, Arena arena, PoolClass class, const PoolParam
 
   AVER(arena->sig == ArenaSIG);
   AVER(n == 0 || params != NULL);
+  poolSettingsSay();
   res = poolParams(value, class, params, n);
   if (res == ResOK)
     res = PagesMap(&p, class->instanceSize);

@@ -113,10 +113,18 @@ extern const PoolClassStruct PoolClassSGF;
 extern const PoolClassStruct PoolClassMVFFDebug;
 extern const PoolClassStruct PoolClassSGFDebug;
 
+/* PoolSettingsCheck -- are these settings (poolsettings.h) such as there can be?
+ *
+ * wrongReturn  the first that is not, cut to `size`
+ * others       classes that are not in this room may have any parameter
+ * errors       ResPARAM */
+extern Res PoolSettingsCheck(char *wrongReturn, Size size, const char *text, Bool others);
+
 /* PoolCreate -- a new pool
  *
  * className   MFS, MVFF, SGF, MVFFDebug or SGFDebug
- * params      `n` of them; each at most once counts, the last one; those of the class that are not named have defaults
+ * params      `n` of them; each at most once counts, the last one; those of the class that are not named have defaults.
+ *             Above both stands what the environment gives (poolsettings.h).
  * errors      ResPARAM: no such class, no such parameter of it, or a value that cannot be meant; ResMEMORY
  */
 extern Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n);

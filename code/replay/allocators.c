@@ -13,6 +13,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "mm/pool.h"
 
 /* How an allocator's settings reach it. */
 typedef enum allocatorManner {
@@ -30,7 +31,7 @@ typedef struct allocatorKnownStruct {
 } allocatorKnownStruct;
 
 static const allocatorKnownStruct allocatorKnown[] = {
-  {"pawprint", ReplayPAWPRINT, {NULL}, allocatorITSELF, NULL},
+  {"pawprint", ReplayPAWPRINT, {NULL}, allocatorLISTED, "PAWPRINT_POOLS"},
   {"libc", ReplayLIBC, {NULL}, allocatorITSELF, NULL},
   {"none", ReplayNONE, {NULL}, allocatorITSELF, NULL},
   {"jemalloc", ReplayLIBRARY, {"libjemalloc.so.2", "libjemalloc.so"}, allocatorLISTED, "MALLOC_CONF"},
@@ -195,7 +196,7 @@ static void allocatorAdd(void *data, const char *key, const char *value)
   else
     TextChar(&setting->text, known->kind == ReplayLIBC ? ':' : ',');
   (void)allocatorList(known, &prefix);
-  TextFormat(&setting->text, "%s%s%c%s", prefix, key, known->kind == ReplayLIBC ? '=' : ':', value);
+  TextFormat(&setting->text, "%s%s%c%s", prefix, key, known->kind == ReplayLIBRARY ? ':' : '=', value);
 }
 
 /* allocatorPass -- add the settings that have a variable each, or those that share one */
@@ -212,13 +213,26 @@ static Res allocatorPass(allocatorSetting setting, const char *settings, Bool li
   return res;
 }
 
+/* allocatorPools -- have our pools such parameters? */
+static Res allocatorPools(const AllocatorStruct *allocator, char *error)
+{
+  const char *settings = strchr(allocator->setting[0], '=') + 1;
+  char wrong[64];
+
+  if (PoolSettingsCheck(wrong, sizeof wrong, settings, FALSE) == ResOK)
+    return ResOK;
+  snprintf(error, AllocatorErrorSIZE, "%.60s: '%s' is no setting of our pools, which are CLASS.PARAMETER=NUMBER: "
+           "Arena.spare, SGF.emptySlabs, MVFF.extendBy, MVFF.spare, MFS.extendBy", allocator->name, wrong);
+  return ResPARAM;
+}
+
 /* allocatorSettings -- make variables of the settings */
 static Res allocatorSettings(Allocator allocator, const allocatorKnownStruct *known, const char *settings, char *error)
 {
   allocatorSettingStruct setting = {.allocator = allocator, .known = known};
   Res res;
 
-  if (known != NULL && (known->kind == ReplayPAWPRINT || known->kind == ReplayNONE)) {
+  if (known != NULL && known->kind == ReplayNONE) {
     snprintf(error, AllocatorErrorSIZE, "%s has no settings", known->name);
     return ResPARAM;
   }
@@ -232,7 +246,7 @@ static Res allocatorSettings(Allocator allocator, const allocatorKnownStruct *kn
              (int)AllocatorSettingsMAX);
     return ResPARAM;
   }
-  return res;
+  return res == ResOK && known != NULL && known->kind == ReplayPAWPRINT ? allocatorPools(allocator, error) : res;
 }
 
 Res AllocatorParse(Allocator allocatorReturn, const char *name, char *error)
@@ -268,17 +282,18 @@ Bool AllocatorVariable(char variable[AllocatorVariableSIZE], const AllocatorStru
 {
   static const char *const pawprint[] = {"LD_PRELOAD=libpawprint.so", "PAWPRINT_MODE=manage"};
   Bool loads = allocator->kind == ReplayLIBRARY;
-  const char *setting;
+  Count ours = allocator->kind == ReplayPAWPRINT ? ARRAY_LENGTH(pawprint) : 0; /* before the settings */
+  const char *setting = NULL;
 
   if (loads && i == 0) {
     snprintf(variable, AllocatorVariableSIZE, "LD_PRELOAD=%s", allocator->library);
     return TRUE;
   }
   i -= loads;
-  if (allocator->kind == ReplayPAWPRINT)
-    setting = i < ARRAY_LENGTH(pawprint) ? pawprint[i] : NULL;
-  else
-    setting = i < allocator->settings ? allocator->setting[i] : NULL;
+  if (i < ours)
+    setting = pawprint[i];
+  else if ((i -= ours) < allocator->settings)
+    setting = allocator->setting[i];
   if (setting != NULL)
     snprintf(variable, AllocatorVariableSIZE, "%s", setting);
   return setting != NULL;

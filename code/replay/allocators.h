@@ -8,6 +8,7 @@
  *   libc:tcache_count=0        GLIBC_TUNABLES=glibc.malloc.tcache_count=0
  *   jemalloc:narenas:1         MALLOC_CONF=narenas:1
  *   mimalloc:reset_delay=0     MIMALLOC_RESET_DELAY=0
+ *   pawprint:Arena.spare=0     PAWPRINT_POOLS=Arena.spare=0
  *   /opt/own.so:OWN_CACHE=8    OWN_CACHE=8
  *
  * Design: design/replayer.md .allocators      Tests: test/replay/allocatorstest.c, test/replay/replay.t

@@ -82,32 +82,19 @@ static Count childPoolsParams(PoolParamStruct *params, Play play, const ScriptPo
   return n;
 }
 
-/* childPoolsClass -- of which class the pool is here: one that is collected is MVFF, which lays objects out in the same
- * segments, at the same alignment; a debug variety is what it debugs; of an unknown class it is SGF.  Both are said
- * once, unless the class stands for malloc. */
+/* childPoolsClass -- of which class the pool is here; another one than it had is said once, unless the class stands for
+ * malloc */
 static const char *childPoolsClass(ChildPools pools, const char *class)
 {
-  static const char collected[] = "AMS", debugs[] = "MVFFDebug";
   PlayResult result = pools->result;
-  Bool said = result->message[0] != '\0';
+  const char *here = ScriptPoolClass(class);
 
-  if (strcmp(class, "MFS") == 0 || strcmp(class, "MVFF") == 0 || strcmp(class, "SGF") == 0)
-    return class;
-  if (strcmp(class, collected) == 0) {
-    if (!said)
-      snprintf(result->message, sizeof result->message,
-               "pools of class AMS are MVFF here: objects are freed where they were reclaimed, and nothing is marked");
-    return "MVFF";
-  }
-  if (strcmp(class, debugs) == 0) {
-    if (!said)
-      snprintf(result->message, sizeof result->message, "pools of class MVFFDebug are MVFF here");
-    return "MVFF";
-  }
-  if (strcmp(class, "malloc") != 0 && !said)
-    snprintf(result->message, sizeof result->message, "pools of class %s are SGF here",
-             class[0] == '\0' ? "unknown" : class);
-  return "SGF";
+  if (result->message[0] != '\0' || strcmp(class, here) == 0 || strcmp(class, "malloc") == 0)
+    return here;
+  snprintf(result->message, sizeof result->message, "pools of class %s are %s here%s",
+           class[0] == '\0' ? "unknown" : class, here,
+           strcmp(class, "AMS") == 0 ? ": objects are freed where they were reclaimed, and nothing is marked" : "");
+  return here;
 }
 
 /* childPoolsAlign -- leave of the parameters only `align`; returns how many there are then */

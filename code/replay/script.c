@@ -193,6 +193,28 @@ void ScriptDestroy(Script script)
   free(script);
 }
 
+const char *ScriptPoolClass(const char *recorded)
+{
+  static const char *const classes[][2] = {
+    {"MFS", "MFS"}, {"MVFF", "MVFF"}, {"SGF", "SGF"}, {"AMS", "MVFF"}, {"MVFFDebug", "MVFF"}, {"SGFDebug", "SGF"}};
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(classes); ++i)
+    if (strcmp(recorded, classes[i][0]) == 0)
+      return classes[i][1];
+  return "SGF";
+}
+
+Bool ScriptHasPools(Script script, const char *class)
+{
+  Index i;
+
+  for (i = 0; i < scriptCount(script, ScriptPOOLS); ++i)
+    if (strcmp(ScriptPoolClass(scriptAt(script, ScriptPOOLS, ScriptPoolStruct, i)->class), class) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 ScriptHeader ScriptHeaderOf(Script script)
 {
   return &script->header;

@@ -146,6 +146,13 @@ extern void ScriptDraw(Script script, Curve curve);
  */
 extern Res ScriptFinish(Script script);
 
+/* ScriptPoolClass -- of which class of ours a pool that was recorded as one of this class is in a replay: MFS, MVFF and
+ * SGF are; one that is collected is MVFF, which lays objects out in the same segments, at the same alignment; a debug
+ * variety is what it debugs; all others, malloc among them, are SGF
+ * ScriptHasPools -- will there be pools of this class?  Of a finished script. */
+extern const char *ScriptPoolClass(const char *recorded);
+extern Bool ScriptHasPools(Script script, const char *class);
+
 /* ScriptHeaderOf -- the numbers, as far as they have been added
  * ScriptFile -- the file; whoever runs it finds the header in its last bytes */
 extern ScriptHeader ScriptHeaderOf(Script script);

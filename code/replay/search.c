@@ -34,6 +34,18 @@ static const char *const searchTried[] = {
   "tcmalloc:max_total_thread_cache_bytes=1048576",
   "tcmalloc:max_total_thread_cache_bytes=268435456",
   "tcmalloc:release_rate=10",
+  "pawprint:Arena.spare=0",
+  "pawprint:Arena.spare=8388608",
+  "pawprint:Arena.spare=268435456",
+  "pawprint:SGF.emptySlabs=0",
+  "pawprint:SGF.emptySlabs=16",
+  "pawprint:SGF.emptySlabs=64",
+  "pawprint:MVFF.spare=0",
+  "pawprint:MVFF.spare=1048576",
+  "pawprint:MVFF.extendBy=16384",
+  "pawprint:MVFF.extendBy=1048576",
+  "pawprint:MFS.extendBy=4096",
+  "pawprint:MFS.extendBy=1048576",
 };
 
 #define searchMARGIN 1.01 /* what differs by less is not told apart before the last round */
@@ -46,7 +58,19 @@ static Bool searchIs(const char *tried, const char *allocator)
   return strncmp(tried, allocator, length) == 0 && tried[length] == ':';
 }
 
-Res SearchAdd(Measure measure)
+/* searchApplies -- does the setting change anything in a replay of this script? */
+static Bool searchApplies(const char *tried, Script script)
+{
+  static const char *const of[][2] = {{"pawprint:SGF.", "SGF"}, {"pawprint:MVFF.", "MVFF"}, {"pawprint:MFS.", "MFS"}};
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(of); ++i)
+    if (strncmp(tried, of[i][0], strlen(of[i][0])) == 0)
+      return ScriptHasPools(script, of[i][1]);
+  return TRUE;
+}
+
+Res SearchAdd(Measure measure, Script script)
 {
   char error[AllocatorErrorSIZE];
   Count asked = measure->count;
@@ -54,7 +78,7 @@ Res SearchAdd(Measure measure)
 
   for (i = 0; i < asked; ++i)
     for (j = 0; j < ARRAY_LENGTH(searchTried); ++j) {
-      if (!searchIs(searchTried[j], measure->measured[i].allocator.name))
+      if (!searchIs(searchTried[j], measure->measured[i].allocator.name) || !searchApplies(searchTried[j], script))
         continue;
       if (measure->count == MeasureAllocatorsMAX - 1) /* one is left for libc */
         return ResLIMIT;
@@ -117,11 +141,34 @@ static Count searchPlaces(searchPlace place, const MeasureStruct *measure)
   return count;
 }
 
+/* searchPlain -- the same allocator without settings, if it has run; else itself */
+static Index searchPlain(const MeasureStruct *measure, Index this)
+{
+  Index i;
+
+  for (i = 0; i < measure->count; ++i)
+    if (measure->measured[i].ran && searchIs(measure->measured[this].allocator.name, measure->measured[i].allocator.name))
+      return i;
+  return this;
+}
+
+/* searchGains -- is it known to take less of something than the other? */
+static Bool searchGains(const PredictStruct *predict, const MeasureStruct *measure, Bool ranges, Index this, Index that)
+{
+  const PlayResultStruct *its = &measure->measured[this].median, *others = &measure->measured[that].median;
+
+  if (ranges)
+    return PredictFaster(predict, measure, this, that) || PredictSmaller(predict, measure, this, that);
+  return (double)its->cpu * searchMARGIN < (double)others->cpu || (double)its->peak * searchMARGIN < (double)others->peak;
+}
+
 Bool SearchBest(const PredictStruct *predict, const MeasureStruct *measure, Index this)
 {
   Bool ranges = PredictPossible(predict, measure) == NULL, beaten = FALSE;
-  Index that;
+  Index that, plain = searchPlain(measure, this);
 
+  if (plain != this && !searchGains(predict, measure, ranges, this, plain))
+    return FALSE;
   for (that = 0; that < measure->count && !beaten; ++that) {
     if (that == this || !measure->measured[that].ran)
       continue;
@@ -158,7 +205,7 @@ void SearchKeep(Measure measure, Count keep)
   for (i = 0; i < measure->count; ++i) { /* in the order in which they were */
     Bool stays = i == measure->reference;
     for (j = 0; j < left && j < keep; ++j)
-      stays |= place[j].measured == i;
+      stays |= place[j].measured == i || searchPlain(measure, place[j].measured) == i;
     if (stays)
       name[kept++] = measure->measured[i].allocator.name;
   }
@@ -181,16 +228,17 @@ void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct 
   static MeasureStruct known; /* before the newest dropped some */
   double begin = MeasureNow(), all = measure->seconds, stage;
   Bool fresh = FALSE; /* those that are left have run since */
-  Count rounds;
+  Count rounds, keep = 0;
 
-  for (rounds = 1; measure->count > SearchLAST + 1 && !MeasureStopped(measure); rounds *= 2) {
+  for (rounds = 1; measure->count > SearchLAST + 1 && keep != SearchLAST && !MeasureStopped(measure); rounds *= 2) {
     stage = MeasureNow();
     measure->repeat = rounds;
     MeasureRun(measure, run, file, params, say, data);
     if (measure->partial)
       break;
     known = *measure;
-    SearchKeep(measure, searchStay(measure->count, rounds, MeasureNow() - stage, begin + all - MeasureNow()));
+    keep = searchStay(measure->count, rounds, MeasureNow() - stage, begin + all - MeasureNow());
+    SearchKeep(measure, keep);
   }
   measure->repeat = 0;
   measure->seconds = begin + all - MeasureNow();

@@ -31,6 +31,7 @@ static void testSettings(void)
   } cases[] = {
     {"libc", ReplayLIBC, ""},
     {"pawprint", ReplayPAWPRINT, ""},
+    {"pawprint:Arena.spare=0:SGF.emptySlabs:16", ReplayPAWPRINT, "PAWPRINT_POOLS=Arena.spare=0,SGF.emptySlabs=16"},
     {"none", ReplayNONE, ""},
     {"libc:M_ARENA_MAX=2", ReplayLIBC, "MALLOC_ARENA_MAX=2"},
     {"libc:M_ARENA_MAX:2", ReplayLIBC, "MALLOC_ARENA_MAX=2"},
@@ -72,6 +73,10 @@ static void testVariables(void)
   TapOk(!AllocatorVariable(variable, &allocator, 0), "libc needs none");
   (void)AllocatorParse(&allocator, "pawprint", error);
   TapOk(AllocatorVariable(variable, &allocator, 1) && strcmp(variable, "PAWPRINT_MODE=manage") == 0, "ours has a mode");
+  TapOk(!AllocatorVariable(variable, &allocator, 2), "and no more");
+  (void)AllocatorParse(&allocator, "pawprint:MVFF.spare=1", error);
+  TapOk(AllocatorVariable(variable, &allocator, 2) && strcmp(variable, "PAWPRINT_POOLS=MVFF.spare=1") == 0 &&
+          !AllocatorVariable(variable, &allocator, 3), "but for its settings");
 }
 
 static void testRefused(void)
@@ -82,6 +87,7 @@ static void testRefused(void)
   } cases[] = {
     {"libc:M_ARENA_MAX", ResPARAM}, {"libc:M_ARENA_MAX=", ResPARAM},  {"libc:=2", ResPARAM},
     {"libc:", ResPARAM},            {"libc:a=1::b=2", ResPARAM},      {"pawprint:a=1", ResPARAM},
+    {"pawprint:SGF.spare=1", ResPARAM}, {"pawprint:MVFF.spare=x", ResPARAM}, {"pawprint:AMS.spare=1", ResPARAM},
     {"none:a=1", ResPARAM},         {"/no/such/library.so", ResFAIL}, {"tbbmalloc", ResFAIL},
   };
   char error[AllocatorErrorSIZE], name[2 * AllocatorRoomSIZE];

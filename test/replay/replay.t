@@ -171,7 +171,7 @@ subtest 'usage' => sub {
         [['-a', 'libc,,none', $churn], 2, qr/--allocator: an empty name/],
         [['-a', '/nonexistent.so', $churn], 1, qr/\/nonexistent\.so: No such file.*pawprint, libc, jemalloc, mimalloc, tcmalloc, none or the path of a shared/],
         [['-a', 'libc:M_ARENA_MAX', $churn], 2, qr/the setting 'M_ARENA_MAX' has no value/],
-        [['-a', 'pawprint:spare=0', $churn], 2, qr/pawprint has no settings/],
+        [['-a', 'pawprint:spare=0', $churn], 2, qr/'spare=0' is no setting of our pools, which are CLASS\.PARAMETER=NUMBER/],
         [['-a', 'libc:' . join(':', map { "M_ARENA_MAX=$_" } 1 .. 9), $churn], 2, qr/more settings than 8/],
         [['-a', 'x' x 5000, $churn], 2, qr/the path is too long/],
         [['-s', 'fast', $churn], 2, qr/--speed: 'fast' is neither max nor a number/],
@@ -344,8 +344,14 @@ subtest 'settings that are tried' => sub {
     cmp_ok(scalar @best, '>', 0, 'some are the best');
     is_deeply([grep { $_->{name} =~ /:/ && !@{$_->{environment}} } @{$doc->{allocators}}], [], 'how to have them is said');
     ($status, my $out) = replay('--search', '--time', 1, '-a', 'libc,pawprint', $single);
-    like($out, qr/\n\nbest +to be exported\n(?:\S+ +(?:nothing: it is what programs have|LD_PRELOAD=\S+ PAWPRINT_MODE=manage|[A-Z_]+=\S+)\n)+\z/,
+    like($out, qr/\n\nbest +to be exported\n(?:\S+ +(?:nothing: it is what programs have|LD_PRELOAD=\S+ PAWPRINT_MODE=manage(?: PAWPRINT_POOLS=\S+)?|[A-Z_]+=\S+)\n)+\z/,
          'in words, too');
+
+    # Of our pools, parameters of the classes that the program has.
+    (undef, my $ours) = table('--search', '--time', 1, '-a', 'pawprint', $single);
+    my @tried = map { $_->{name} } @{$ours->{allocators}};
+    ok((grep { $_ eq 'pawprint' } @tried), 'our pools as they are stay');
+    is_deeply([grep { !/^(?:libc|pawprint(?::(?:Arena|SGF)\.\w+=\d+)?)$/ } @tried], [], 'beside parameters that matter') or diag "@tried";
 
     (undef, my $all) = table('--search', '--time', 1, '--process', 'all', '-a', 'libc', makeLog('family'));
     is_deeply([map { scalar(@{$_->{allocators}}) } @{$all->{processes}}], [(6) x @{$all->{processes}}],

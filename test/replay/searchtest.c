@@ -41,7 +41,7 @@ static void testAdd(void)
   put(0, "none", 1, 1);
   put(1, "libc", 1, 1);
   put(2, "libc:M_ARENA_MAX=7", 1, 1);
-  TapIs(SearchAdd(&measure), ResOK, "there is room for what is tried");
+  TapIs(SearchAdd(&measure, NULL), ResOK, "there is room for what is tried");
   TapOk(measure.count > 8 && there("libc:M_ARENA_MAX=1"), "settings of libc are");
   for (i = 3; i < measure.count; ++i)
     wrong += strncmp(measure.measured[i].allocator.name, "libc:", 5) != 0 || !AllocatorCheck(&measure.measured[i].allocator) ||
@@ -49,7 +49,7 @@ static void testAdd(void)
   TapIs(wrong, 0, "and none of others, nor of one that was given settings");
   for (i = 0; i < MeasureAllocatorsMAX - 2; ++i)
     put(i, "libc", 1, 1);
-  TapIs(SearchAdd(&measure), ResLIMIT, "where there is no room that is said");
+  TapIs(SearchAdd(&measure, NULL), ResLIMIT, "where there is no room that is said");
 }
 
 /* testKeep -- against an oracle: for each of a random set, by how many it is beaten */
@@ -86,6 +86,13 @@ static void testKeep(uint64_t *seed)
   measure.measured[1].ran = FALSE;
   SearchKeep(&measure, 5);
   TapOk(measure.count == 2 && there("libc") && there("libc:b=1"), "what did not run does not stay");
+  put(0, "libc", 5, 5);
+  put(1, "pawprint", 9, 9);
+  put(2, "pawprint:SGF.emptySlabs=1", 1, 1);
+  put(3, "pawprint:SGF.emptySlabs=2", 2, 2);
+  SearchKeep(&measure, 1);
+  TapOk(measure.count == 3 && there("pawprint") && there("pawprint:SGF.emptySlabs=1"),
+        "with a setting the allocator stays as it is");
 }
 
 static void testBest(void)
@@ -100,6 +107,11 @@ static void testBest(void)
   TapOk(SearchBest(&predict, &measure, 0) && SearchBest(&predict, &measure, 1) && SearchBest(&predict, &measure, 2),
         "who takes less of one is among the best");
   TapOk(!SearchBest(&predict, &measure, 3), "who takes more of both than another is not");
+  put(4, "libc:d=1", 100, 100);
+  put(5, "pawprint", 90, 110);
+  TapOk(SearchBest(&predict, &measure, 0) && !SearchBest(&predict, &measure, 4) && SearchBest(&predict, &measure, 5),
+        "nor is a setting that is as good as none");
+  measure.count = 4;
   /* With ranges: 10 s and 100 MB as recorded; differences of less than two or three per cent cannot be told. */
   predict = (PredictStruct){.known = TRUE, .cpu = 10, .peak = 100e6};
   measure.rounds = 5;
