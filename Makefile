@@ -37,7 +37,7 @@ $(error VARIETY is cool, hot or rash, not `$(VARIETY)')
 endif
 
 # Rooms, from the roof down; but for code/malloc, which is in the library that is preloaded and nowhere else.
-ROOMS  := library replay report view analyse callers export symbols heap collect listen monitor request recover filter log ams mm emit handover unwind plinth format base
+ROOMS  := library replay report view analyse source callers export symbols heap collect listen monitor request recover filter log ams mm emit handover unwind plinth format base
 TOOLS  := eventrec eventcnv eventview eventctl replay
 SHIM   := $(wildcard code/malloc/*.c)
 GEN    := $(B)/gen/eventgen.h
@@ -154,7 +154,7 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 # The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
 READER := library symbols heap request recover filter log format base
 reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
-  $(B)/pic/base/say.o $(B)/pic/analyse/builtinregistry.o $(patsubst %,$(B)/pic/export/%.o,describe jsondocument output)
+  $(B)/pic/base/say.o $(B)/pic/source/builtinregistry.o $(patsubst %,$(B)/pic/export/%.o,describe jsondocument output)
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)
@@ -210,7 +210,7 @@ $(B)/prog/noheader: LINKLIBS += -Wl,--no-eh-frame-hdr
 
 # Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
 FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
-FUZZ_LIBS := $(foreach r,replay view analyse callers export symbols heap request recover filter log format unwind base,$(B)/lib/room-$(r).a)
+FUZZ_LIBS := $(foreach r,replay view analyse source callers export symbols heap request recover filter log format unwind base,$(B)/lib/room-$(r).a)
 $(B)/fuzz/%: test/fuzz/fuzz%.c $(wildcard test/fuzz/*.h) test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
 	$(call say,FUZZ   ,$@)
 	@mkdir -p $(@D)

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/openlogs.h"
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
@@ -25,6 +24,7 @@
 #include "export/output.h"
 #include "heap/heapat.h"
 #include "request/request.h"
+#include "source/openlogs.h"
 #include "view/formats.h"
 
 enum { cnvChoicesSIZE = 256, cnvUsesMAX = 32 };

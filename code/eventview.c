@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/openlogs.h"
 #include "analyse/peak.h"
 #include "analyse/views.h"
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/text.h"
 #include "report/reportview.h"
+#include "source/openlogs.h"
 #include "view/viewclasses.h"
 
 enum { viewerViewsMAX = 16 };

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/openlogs.h"
 #include "base/aver.h"
 #include "base/option.h"
 #include "base/say.h"
@@ -30,6 +29,7 @@
 #include "replay/picture.h"
 #include "replay/report.h"
 #include "replay/search.h"
+#include "source/openlogs.h"
 
 enum { ReplayMERGED, ReplayRECORDED };
 

@@ -7,7 +7,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "analyse/openlogs.h"
+#include "source/openlogs.h"
 
 /* PeakFind -- read the log, as source->request says, for the position behind the first event after which most bytes
  * lived, and its time, ns.  If only the end of the log settles it, or nothing ever lived, that is the end, and

@@ -5,7 +5,7 @@
  * changes of direction and bytes that are no UTF-8 stand as \ooo, in octal (TextPlain).
  *
  * Design: design/view.md .plain .progress      Tests: test/base/basetest.c, test/export/plain.t,
- * test/analyse/progress.t
+ * test/source/progress.t
  */
 #ifndef BASE_SAY_H
 #define BASE_SAY_H

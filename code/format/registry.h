@@ -1,6 +1,6 @@
 /* registry.h -- one registry: the event types of a process, parsed from their text in a header block
  *
- * (All registries of a log: log/registryset.h.  The one of this build as text: analyse/builtinregistry.h.)
+ * (All registries of a log: log/registryset.h.  The one of this build as text: source/builtinregistry.h.)
  *
  * A Registry is parsed from text, the lines `kind:`, `event:` and `describe:` that eventgen.pl makes from the
  * registry file and that every header block carries.  The writer parses its own, the reader each process's; so there is

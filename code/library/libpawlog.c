@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/builtinregistry.h"
 #include "base/version.h"
 #include "export/describe.h"
 #include "filter/filter.h"
 #include "filter/timeparse.h"
+#include "source/builtinregistry.h"
 
 #include "eventdef.h"
 

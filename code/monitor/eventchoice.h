@@ -1,6 +1,6 @@
 /* eventchoice.h -- eventrec -E: the list of event types to record, from names to a set of codes
  *
- * The set is handed to the programs, which emit no other types.  (The readers' -E is analyse/openlogs.h.)
+ * The set is handed to the programs, which emit no other types.  (The readers' -E is source/openlogs.h.)
  *
  * Design: design/collector.md .choose      Tests: test/collect/collect.t
  */

@@ -14,9 +14,9 @@
 
 #include <stdio.h>
 
-#include "analyse/moment.h"
 #include "analyse/viewheap.h"
 #include "report/reportspan.h"
+#include "source/moment.h"
 
 enum {
   SurveyTHREADS = 64,     /* rows of threads: the busiest, and all others as one */

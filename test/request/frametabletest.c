@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/builtinregistry.h"
+#include "source/builtinregistry.h"
 #include "tap.h"
 
 enum { processesCOUNT = 5, numbersMAX = 20000, toldCOUNT = 60000 };

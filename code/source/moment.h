@@ -5,8 +5,8 @@
  *
  * Design: design/view.md .mark      Tests: test/view/mark.t
  */
-#ifndef ANALYSE_MOMENT_H
-#define ANALYSE_MOMENT_H
+#ifndef SOURCE_MOMENT_H
+#define SOURCE_MOMENT_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -35,4 +35,4 @@ extern Res MarksEvent(const char **nameReturn, Size *lengthReturn, Marks marks, 
  * cost     a mark: reading what programs told themselves, from the log's beginning to the mark */
 extern Res MomentFind(uint64_t *timeReturn, Log log, const char *string, char *error, Size size);
 
-#endif /* ANALYSE_MOMENT_H */
+#endif /* SOURCE_MOMENT_H */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "analyse/moment.h"
+#include "source/moment.h"
 
 #include <errno.h>
 #include <stdio.h>

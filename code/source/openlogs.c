@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "analyse/openlogs.h"
+#include "source/openlogs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "base/types.h"
 #include "eventdef.h"
 #include "heap/heap.h"
-#include "analyse/builtinregistry.h"
-#include "analyse/moment.h"
+#include "source/builtinregistry.h"
+#include "source/moment.h"
 
 /* By how much the times of logs are shifted, as people write it: a list, separated by commas, of FILE=SECONDS for a log
  * by its name, or SECONDS alone for the log of that place in the order of the command line. */

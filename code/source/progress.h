@@ -6,10 +6,10 @@
  *
  * Always true: all zeros is nobody watching; the line is only there while `shown`.
  *
- * Design: design/view.md .progress      Tests: test/analyse/progress.t
+ * Design: design/view.md .progress      Tests: test/source/progress.t
  */
-#ifndef ANALYSE_PROGRESS_H
-#define ANALYSE_PROGRESS_H
+#ifndef SOURCE_PROGRESS_H
+#define SOURCE_PROGRESS_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -42,4 +42,4 @@ extern void ProgressErase(Progress progress);
  * the same screen: on a terminal, and through a pipe */
 extern void ProgressOutput(Progress progress, int fd);
 
-#endif /* ANALYSE_PROGRESS_H */
+#endif /* SOURCE_PROGRESS_H */

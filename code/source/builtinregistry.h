@@ -4,12 +4,12 @@
  *
  * Tests: test/recover/core.t
  */
-#ifndef ANALYSE_BUILTINREGISTRY_H
-#define ANALYSE_BUILTINREGISTRY_H
+#ifndef SOURCE_BUILTINREGISTRY_H
+#define SOURCE_BUILTINREGISTRY_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /* Lines as design/format.md .registry has them */
 extern const char *const BuiltinRegistry;
 
-#endif /* ANALYSE_BUILTINREGISTRY_H */
+#endif /* SOURCE_BUILTINREGISTRY_H */

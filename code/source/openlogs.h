@@ -4,15 +4,14 @@
  * is newer than this build, one line on standard error for each gap, and how far the work has come.  A tool's own state
  * begins with a SourceStruct, and is the `data` of the request's hooks.
  *
- * Design: design/view.md .source, design/log.md .offset      Tests: test/end/eventview.t, test/analyse/progress.t,
+ * Design: design/view.md .source, design/log.md .offset      Tests: test/end/eventview.t, test/source/progress.t,
  * test/log/offset.t
  */
-#ifndef ANALYSE_OPENLOGS_H
-#define ANALYSE_OPENLOGS_H
+#ifndef SOURCE_OPENLOGS_H
+#define SOURCE_OPENLOGS_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "analyse/progress.h"
 #include "base/option.h"
 #include "base/repeat.h"
 #include "filter/filter.h"
@@ -20,6 +19,7 @@
 #include "log/typenames.h"
 #include "request/follow.h"
 #include "request/request.h"
+#include "source/progress.h"
 
 typedef struct SourceStruct {
   const OptionToolStruct *tool;
@@ -95,4 +95,4 @@ extern Bool SourceMoment(Source source, const char *option, const char *string, 
 extern Bool SourceRead(Source source, int *statusReturn);
 extern Bool SourceServe(Source source, const LogRequest *requests, Count n, int *statusReturn);
 
-#endif /* ANALYSE_OPENLOGS_H */
+#endif /* SOURCE_OPENLOGS_H */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "analyse/builtinregistry.h"
+#include "source/builtinregistry.h"
 
 #define knownTRUE  "1"
 #define knownFALSE "0"

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "analyse/progress.h"
+#include "source/progress.h"
 
 #include <stdio.h>
 #include <string.h>
