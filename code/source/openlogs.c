@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/aver.h"
 #include "base/option.h"
@@ -322,6 +323,18 @@ static Bool sourceBound(Source source, int *statusReturn)
   return sourceRead(source, res, statusReturn);
 }
 
+/* sourceFiles -- as many files may be open as the system lets us: symbols take up to three for each module that is met,
+ * and a program may have loaded a thousand */
+static void sourceFiles(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusReturn)
 {
   LogHooksStruct hooks;
@@ -334,6 +347,7 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
     *statusReturn = OptionUsage(source->tool, "--offset: %s", error);
     return FALSE;
   }
+  sourceFiles();
   SourceHooks(source, &hooks);
   res = source->follow.idle != NULL
           ? LogFollowOpen(&source->log, paths[0], &hooks, &source->follow, error, sizeof error)

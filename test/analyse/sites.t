@@ -8,6 +8,7 @@ no warnings 'portable';
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use EndToEnd qw($Dir run slurp spew);
+use File::Copy qw(copy);
 use JSON::PP qw(decode_json);
 use Test::More;
 
@@ -282,6 +283,25 @@ subtest 'lines' => sub {
     my %names = map { ($_->{name} => 1) } @{json('report', '--lines', $log)->{functions}};
     ok($names{'both at lined.c:8'}, 'the report');
     is((view('sizes', '--lines', $log))[0], 2, 'a view without callers refuses it');
+};
+
+# More modules with code than the shell lets files be open.
+subtest 'many modules' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $part = spew("$Dir/part.c", "#include <stdlib.h>\nvoid *part(void) { void *p = malloc(100); __asm__ volatile (\"\"); return p; }\n");
+    my $loads = spew("$Dir/loads.c", join "\n", '#include <dlfcn.h>', '#include <stddef.h>', 'int main(int n, char **arg) { int i; for (i = 1; i < n; ++i) {',
+        'void *(*part)(void); void *library = dlopen(arg[i], RTLD_NOW); if (library == NULL) return 1;',
+        '*(void **)&part = dlsym(library, "part"); part(); } return 0; }', '');
+    my $cc = $ENV{CC} // 'cc';
+    system("$cc -g -O1 -shared -fPIC -o $Dir/part0.so $part && $cc -O1 -o $Dir/loads $loads -ldl") == 0 or plan skip_all => 'cannot be compiled';
+    my @parts = map { "$Dir/part$_.so" } 0 .. 79;
+    copy($parts[0], $_) or die "$_: $!" for @parts[1 .. $#parts];
+    my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', "$Dir/loads.paw", "$Dir/loads", @parts);
+    is($status, 0, 'recorded') or diag $err;
+    my $text = `ulimit -Sn 64; $B/bin/eventview sites --lines --json $Dir/loads.paw 2>$Dir/errors`;
+    my @sites = grep { ($_->{function} // '') eq 'part' && $_->{line} == 2 } @{decode_json($text)->{sites}};
+    is(scalar(keys %{{map { ($_->{module} => 1) } @sites}}), 80, 'functions and lines of all are found');
+    is(slurp("$Dir/errors"), '', 'without a word');
 };
 
 subtest 'wrappers of malloc' => sub {
