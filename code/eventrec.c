@@ -254,14 +254,20 @@ static int recordingListen(Recording recording, Listen listen, Count operands)
   return ListenRun(listen);
 }
 
+/* recordingAgain -- can what is read from standard input be read again? */
+static Bool recordingAgain(void)
+{
+  struct stat input;
+
+  return fstat(STDIN_FILENO, &input) != 0 || (!S_ISFIFO(input.st_mode) && !S_ISSOCK(input.st_mode));
+}
+
 /* recordingProgram -- can it be run so?  Then it is; `arguments` begin with its name, or are none */
 static int recordingProgram(Recording recording, char **arguments)
 {
   const char *name = arguments[0];
-  struct stat input = {0};
   Res res;
 
-  (void)fstat(STDIN_FILENO, &input);
   if (name == NULL)
     return OptionUsage(recording->tool, "no program is named");
   if (recording->wanted.keep != 0 && recording->wanted.keep < TrimLimitMIN)
@@ -284,7 +290,7 @@ static int recordingProgram(Recording recording, char **arguments)
   if (recording->stackFrees && recording->stack < 2)
     return OptionUsage(recording->tool, "--stack-frees needs stacks: --stack with a depth of 2 to %d",
                        recordingDepthMAX);
-  if (recording->baseline && (S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode)))
+  if (recording->baseline && !recordingAgain())
     return OptionUsage(recording->tool, "--baseline: standard input is a pipe, which the second run would find empty; "
                        "redirect it from a file, or from /dev/null");
   if (!RecordingLibrary(recording))

@@ -79,10 +79,11 @@ typedef struct logsKeyStruct {
   uint32_t function, module, file, line;
 } logsKeyStruct;
 
-/* logsName -- the number of a name in both logs; 0: it has none, or there is no memory */
-static uint32_t logsName(Logs logs, const char *name, Size length)
+/* logsName -- the number of a name in both logs, 0 for none; FALSE: no memory */
+static Bool logsName(uint32_t *numberReturn, Logs logs, const char *name, Size length)
 {
-  return length == 0 ? 0 : StringsAdd(&logs->names, name, length);
+  *numberReturn = length == 0 ? 0 : StringsAdd(&logs->names, name, length);
+  return length == 0 || *numberReturn != 0;
 }
 
 /* logsKey -- the number of a caller in both logs; 0: no memory */
@@ -91,14 +92,16 @@ static uint32_t logsKey(Logs logs, SiteGroups groups, Index group, Bool one)
   CodePlaceStruct place = SiteGroupsPlace(groups, group);
   Strings names = &groups->names->strings;
   logsKeyStruct key = {.offset = place.offset, .line = place.line};
-  Size length;
-  const char *name = StringsAt(names, place.function, &length);
+  Size function, file, module;
+  const char *functionName = StringsAt(names, place.function, &function);
+  const char *fileName = StringsAt(names, place.file, &file);
+  const char *moduleName = CodeNamesModule(groups->names, &place, &module);
 
-  key.function = logsName(logs, name, length);
-  name = StringsAt(names, place.file, &length);
-  key.file = logsName(logs, name, length);
-  name = CodeNamesModule(groups->names, &place, &length);
-  key.module = one && place.program ? logsPROGRAM : logsName(logs, name, length);
+  if (!logsName(&key.function, logs, functionName, function) || !logsName(&key.file, logs, fileName, file) ||
+      !logsName(&key.module, logs, moduleName, module))
+    return 0;
+  if (one && place.program)
+    key.module = logsPROGRAM;
   return StringsAdd(&logs->keys, (const char *)&key, sizeof key);
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -98,11 +99,13 @@ static void baselineTell(Recording recording, pid_t pid, const struct rusage *to
   uint64_t user = baselineTime(&took->ru_utime), system = baselineTime(&took->ru_stime);
   uint64_t recorded = baselineTime(&recording->took.ru_utime) + baselineTime(&recording->took.ru_stime);
   double now = (double)(user + system) / 1e6;
+  char memory[32] = "";
 
+  if (peak > 0)
+    (void)snprintf(memory, sizeof memory, " and %.1f MiB", (double)peak / (1 << 20));
   CollectorBaseline(recording->collector, pid, user, system, peak);
-  RecordingTell(recording,
-                "--baseline: unrecorded it took %.3f s of processor time and %.1f MiB; recorded %.3f s (%.2f times)",
-                now, (double)peak / (1 << 20), (double)recorded / 1e6, now > 0 ? (double)recorded / 1e6 / now : 1);
+  RecordingTell(recording, "--baseline: unrecorded it took %.3f s of processor time%s; recorded %.3f s (%.2f times)", now,
+                memory, (double)recorded / 1e6, now > 0 ? (double)recorded / 1e6 / now : 1);
 }
 
 /* baselineAgainst -- why the second run would say nothing; NULL: it would say something */
