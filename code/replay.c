@@ -450,6 +450,8 @@ static int replayRun(Replay replay)
     ReportJson(&replay->report, ScriptHeaderOf(replay->script));
   else
     ReportTable(&replay->report, ScriptHeaderOf(replay->script));
+  if (replay->report.each)
+    ReportAdd(&replay->report, ScriptHeaderOf(replay->script));
   ReportNotExact(&replay->report);
   if (fflush(stdout) != 0 && errno != EPIPE)
     return OptionFail(replay->source.tool, "standard output: %s", strerror(errno));
@@ -508,6 +510,25 @@ static Bool replayNext(Replay replay, LogProcess process, int *status)
   return TRUE;
 }
 
+/* replaySums -- print what all processes came to, if there is more than one, and the same allocators ran in each */
+static void replaySums(Replay replay)
+{
+  Report report = &replay->report;
+  Bool sums = report->processes > 1 && !report->search;
+
+  if (!replay->json) {
+    if (sums)
+      ReportSums(report);
+    return;
+  }
+  fputs("]", stdout);
+  if (sums) {
+    fputs(",\n \"sum\": ", stdout);
+    ReportSumsJson(report);
+  }
+  fputs("}\n", stdout);
+}
+
 /* replayEach -- replay all processes that have used a heap, one after the other; returns the worst status */
 static int replayEach(Replay replay)
 {
@@ -529,7 +550,7 @@ static int replayEach(Replay replay)
     its = replayOne(replay);
     status = its != 0 ? its : status;
   }
-  fputs(replay->json ? "]}\n" : "", stdout);
+  replaySums(replay);
   return done > 0 ? status
                   : OptionFail(replay->source.tool, "%s: nothing to replay: no allocation is in the log",
                                replay->report.log);

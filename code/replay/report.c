@@ -138,6 +138,24 @@ static void reportSettings(Report report, int width)
   }
 }
 
+static void reportHeading(int width)
+{
+  printf("%-*s %12s %10s %8s %14s %14s %8s\n", width, "allocator", "operations", "seconds", "ns/op", "peak asked",
+         "peak resident", "ratio");
+}
+
+/* reportRow -- a row of the table with that heading; `asked` and `peak` are bytes */
+static void reportRow(int width, const AllocatorStruct *allocator, uint64_t operations, uint64_t ns, uint64_t asked,
+                      uint64_t peak)
+{
+  printf("%-*s %12llu %10.3f %8.1f %14llu", width, allocator->name, (unsigned long long)operations, (double)ns / 1e9,
+         reportRatio(ns, operations), (unsigned long long)asked);
+  if (allocator->kind == ReplayNONE)
+    printf(" %14s %8s\n", "-", "-");
+  else
+    printf(" %14llu %8.3f\n", (unsigned long long)peak, reportRatio(peak, asked));
+}
+
 void ReportTable(Report report, ScriptHeader header)
 {
   int width = reportWidth(report);
@@ -148,8 +166,7 @@ void ReportTable(Report report, ScriptHeader header)
     reportProcess(report, stdout);
     putchar('\n');
   }
-  printf("%-*s %12s %10s %8s %14s %14s %8s\n", width, "allocator", "operations", "seconds", "ns/op", "peak asked",
-         "peak resident", "ratio");
+  reportHeading(width);
   for (i = 0; i < report->shown; ++i) {
     Measured measured = &report->measure.measured[i];
     const char *name = measured->allocator.name;
@@ -157,14 +174,8 @@ void ReportTable(Report report, ScriptHeader header)
       SayLine(stdout, "%-*s %s", width, name, measured->error);
       continue;
     }
-    printf("%-*s %12llu %10.3f %8.1f %14llu", width, name, (unsigned long long)header->operations,
-           (double)measured->median.ns / 1e9, reportRatio(measured->median.ns, header->operations),
-           (unsigned long long)header->peakBytes);
-    if (measured->allocator.kind == ReplayNONE)
-      printf(" %14s %8s\n", "-", "-");
-    else
-      printf(" %14llu %8.3f\n", (unsigned long long)measured->median.peak,
-             reportRatio(measured->median.peak, header->peakBytes));
+    reportRow(width, &measured->allocator, header->operations, measured->median.ns, header->peakBytes,
+              measured->median.peak);
   }
   if (PredictPossible(&report->predict, &report->measure) == NULL)
     reportPredictions(report, width);
@@ -252,6 +263,90 @@ void ReportJson(Report report, ScriptHeader header)
     reportAllocator(report, i, header);
   }
   printf("]}%s", report->each ? "" : "\n");
+}
+
+/* ---- All processes together ---- */
+
+static void reportAddRange(MeasureRangeStruct *sum, MeasureRangeStruct range)
+{
+  sum->low += range.low;
+  sum->middle += range.middle;
+  sum->high += range.high;
+}
+
+void ReportAdd(Report report, ScriptHeader header)
+{
+  Index i;
+
+  ++report->processes;
+  for (i = 0; i < report->shown; ++i) {
+    Measured measured = &report->measure.measured[i];
+    ReportSum sum = &report->sum[i];
+    if (!measured->ran)
+      continue;
+    ++sum->ran;
+    sum->operations += header->operations;
+    sum->ns += measured->median.ns;
+    sum->asked += header->peakBytes;
+    sum->peak += measured->median.peak;
+    if (PredictPossible(&report->predict, &report->measure) != NULL || !reportPredicted(report, i))
+      continue;
+    ++sum->predicted;
+    reportAddRange(&sum->cpu, PredictCpu(&report->predict, &report->measure, i));
+    reportAddRange(&sum->resident, PredictPeak(&report->predict, &report->measure, i));
+  }
+}
+
+void ReportSums(Report report)
+{
+  int width = reportWidth(report);
+  Count predicted = 0;
+  Index i;
+
+  printf("\nsum of %zu processes, each with its own peak\n", report->processes);
+  reportHeading(width);
+  for (i = 0; i < report->shown; ++i) {
+    const ReportSumStruct *sum = &report->sum[i];
+    const AllocatorStruct *allocator = &report->measure.measured[i].allocator;
+    predicted += sum->predicted == report->processes;
+    if (sum->ran == report->processes)
+      reportRow(width, allocator, sum->operations, sum->ns, sum->asked, sum->peak);
+    else
+      SayLine(stdout, "%-*s ran in %zu of them", width, allocator->name, sum->ran);
+  }
+  if (predicted == 0)
+    return;
+  printf("\n%-*s %26s %26s\n", width, "whole programs", "processor seconds", "resident MiB");
+  for (i = 0; i < report->shown; ++i) {
+    const ReportSumStruct *sum = &report->sum[i];
+    if (sum->predicted != report->processes)
+      continue;
+    printf("%-*s", width, report->measure.measured[i].allocator.name);
+    reportRange(sum->cpu, 1, 3);
+    reportRange(sum->resident, 1 << 20, 1);
+    putchar('\n');
+  }
+}
+
+void ReportSumsJson(Report report)
+{
+  Index i;
+
+  printf("{\"processes\": %zu, \"allocators\": [", report->processes);
+  for (i = 0; i < report->shown; ++i) {
+    const ReportSumStruct *sum = &report->sum[i];
+    fputs(i == 0 ? "\n  {\"name\": " : ",\n  {\"name\": ", stdout);
+    JsonString(stdout, report->measure.measured[i].allocator.name);
+    printf(", \"ran\": %zu, \"operations\": %llu, \"seconds\": %.9f, \"peak_asked\": %llu, \"peak_resident\": %llu",
+           sum->ran, (unsigned long long)sum->operations, (double)sum->ns / 1e9, (unsigned long long)sum->asked,
+           (unsigned long long)sum->peak);
+    if (sum->predicted == report->processes) {
+      reportRangeJson("cpuSeconds", sum->cpu);
+      reportRangeJson("residentBytes", sum->resident);
+    }
+    putchar('}');
+  }
+  fputs("]}", stdout);
 }
 
 void ReportReason(Report report, const char *format, ...)

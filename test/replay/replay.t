@@ -133,7 +133,16 @@ subtest 'a log that lacks something' => sub {
         [map { [@$_{qw(process operations peak_asked)}, 2] } sort { $a->{process} <=> $b->{process} } $doc, $other],
         'replays each by itself, as if it had been chosen');
     is(scalar(grep { grep { /left out/ } @{$_->{not_exact}} } @{$all->{processes}}), 0, 'and leaves out none');
+    for my $name (qw(libc none)) {
+        my ($sum) = grep { $_->{name} eq $name } @{$all->{sum}{allocators}};
+        my @each = map { grep { $_->{name} eq $name } @{$_->{allocators}} } @{$all->{processes}};
+        my %want = (name => $name, ran => scalar @each);
+        for my $one (@each) { $want{$_} += $one->{$_} for qw(operations seconds peak_asked peak_resident) }
+        ok(abs(delete($sum->{seconds}) - delete $want{seconds}) < 1e-6, "$name: the sum of all seconds");
+        is_deeply($sum, \%want, 'and of the rest') or diag explain $sum;
+    }
     ($status, $out, $err) = replay('--process', 'all', '-a', 'libc', "$Dir/family.paw");
+    like($out, qr/\nsum of 2 processes, each with its own peak\nallocator .*\nlibc .*\n\z/, 'and their sum');
     is_deeply([$out =~ /^process (\d+) \(.*\)\nallocator /mg], [4711, 5000], 'a table for each, which names it');
     like($err, qr/^replay: not exact: process \d+ \(.*\): /m, 'and so does what is not exact');
     ($status, undef, $err) = replay('--process', 'all', '-a', 'libc', "$Dir/none.paw");
@@ -354,6 +363,7 @@ subtest 'settings that are tried' => sub {
     is_deeply([grep { !/^(?:libc|pawprint(?::(?:Arena|SGF)\.\w+=\d+)?)$/ } @tried], [], 'beside parameters that matter') or diag "@tried";
 
     (undef, my $all) = table('--search', '--time', 1, '--process', 'all', '-a', 'libc', makeLog('family'));
+    ok(!exists $all->{sum}, 'settings differ from process to process, and have no sum');
     is_deeply([map { scalar(@{$_->{allocators}}) } @{$all->{processes}}], [(6) x @{$all->{processes}}],
               'of each process settings are tried anew');
 
