@@ -89,7 +89,7 @@ static Bool viewerAt(Viewer viewer, ViewWants wants, int *statusReturn)
 
 /* viewerShare -- make what the views share; ResMEMORY */
 static Res viewerShare(CodeNames *namesReturn, ViewHeap *heapReturn, Source source, const regex_t *skip,
-                        Bool lines)
+                       Bool lines)
 {
   Res res = CodeNamesCreate(namesReturn, source->log, skip, SourceNote, source);
 
@@ -364,6 +364,23 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
   return FALSE;
 }
 
+/* viewerFinish -- give back all that was made and opened */
+static void viewerFinish(Viewer viewer)
+{
+  while (viewer->made > 0) {
+    --viewer->made;
+    viewer->class[viewer->made]->destroy(viewer->view[viewer->made]);
+  }
+  SuppressionsFinish(&viewer->suppressions);
+  if (viewer->heap != NULL && viewer->skip != NULL)
+    regfree(&viewer->skipped);
+  viewerUnshare(viewer->names, viewer->heap);
+  viewerUnshare(viewer->secondNames, viewer->secondHeap);
+  SourceClose(&viewer->source);
+  if (viewer->second.tool != NULL)
+    SourceClose(&viewer->second);
+}
+
 int main(int argc, char **argv)
 {
   static ViewerStruct viewer = {.source.count = SIZE_MAX, .source.heirs = TRUE, .top = ViewTopDEFAULT,
@@ -379,7 +396,7 @@ int main(int argc, char **argv)
     OptionString(0, "skip", &viewer.skip, "REGEX", "leave callers out whose function or module matches; wrappers of "
                  "malloc are left out in any case", ViewTakesCALLERS),
     OptionFlag(0, "lines", &viewer.lines, "name callers by file and line, too, and count each line by itself",
-                   ViewTakesCALLERS),
+               ViewTakesCALLERS),
     OptionString(0, "suppressions", &viewer.suppressed, "FILE",
                  "leaks: without those that this file of LeakSanitizer's names", ViewTakesSUPPRESSIONS),
     OptionString('o', "output", &viewer.output, "FILE", "report: write it to this file", ViewTakesOUTPUT),
@@ -412,17 +429,6 @@ int main(int argc, char **argv)
     return status;
   if (viewerOpen(&viewer, paths, operands, &status))
     status = viewerRun(&viewer);
-  while (viewer.made > 0) {
-    --viewer.made;
-    viewer.class[viewer.made]->destroy(viewer.view[viewer.made]);
-  }
-  SuppressionsFinish(&viewer.suppressions);
-  if (viewer.heap != NULL && viewer.skip != NULL)
-    regfree(&viewer.skipped);
-  viewerUnshare(viewer.names, viewer.heap);
-  viewerUnshare(viewer.secondNames, viewer.secondHeap);
-  SourceClose(&viewer.source);
-  if (viewer.second.tool != NULL)
-    SourceClose(&viewer.second);
+  viewerFinish(&viewer);
   return status;
 }

@@ -31,8 +31,10 @@ void BaselineKeep(Recording recording)
   EventChoiceAdd(recording->codes, EventProcessBaselineCODE); /* whatever -E names, it is asked for, too */
 }
 
-/* baselineBecome -- in the child: become the program, with what the first run began with, and nobody who reads what it
- * writes.  `end` is told what we have resident, which the system counts as the program's. */
+/* baselineBecome -- in the child: become the program, with what the first run began with; its output goes to /dev/null
+ *
+ * The bytes that this process has resident before that are written to `end`, because the system counts them in the
+ * program's peak. */
 static void baselineBecome(Recording recording, char **argv, int end)
 {
   int nobody = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -79,7 +81,7 @@ static int baselineWait(struct rusage *tookReturn, Recording recording)
   recording->end = UINT64_MAX;
   while (!RecordingEnded(recording)) {
     if (EventClockMonotonic() >= recording->end) {
-      (void)kill(recording->pid, SIGKILL); /* we were told to end, and so was it */
+      (void)kill(recording->pid, SIGKILL); /* a signal asked us both to end, and the program has not */
       recording->end = UINT64_MAX;
     }
     RecordingNap(recording, recording->end);
