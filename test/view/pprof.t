@@ -137,8 +137,8 @@ compare('known', $log);
 {
     my $perl = "$Dir/perl.paw";
     is((run("$B/bin/eventrec", '-s', 1, '-p', 'block', '-o', $perl, '--', $^X, '-e',
-            'my %h; for (1 .. 20000) { $h{$_} = "x$_" x 3; delete $h{$_ - 100} if $_ % 3 } exit !fork'))[0] >> 8, 0,
-       'perl is recorded, and forks');
+            'my %h; for (1 .. 20000) { $h{$_} = "x$_" x 3; delete $h{$_ - 100} if $_ % 3 } if (my $child = fork) { waitpid $child, 0 }'))[0] >> 8, 0,
+       'perl is recorded, forks, and waits');
     compare('perl', $perl);
     compare('half', $perl, '-e', 'size >= 100');
     my $plain = "$Dir/plain.paw";
