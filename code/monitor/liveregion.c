@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ _Static_assert(RegionCONTROL == 0x10000, "as maps has it: liveLine");
 /* A region's mapping in /proc/PID/maps. */
 typedef struct LiveRegionPlaceStruct {
   uint64_t from, to, offset; /* addresses in the process; and where in the file */
+  dev_t device;              /* of the file, as maps has it */
   uint64_t inode;
   char path[2 * RegionPathMAX];
 } LiveRegionPlaceStruct, *LiveRegionPlace;
@@ -213,6 +215,27 @@ static Bool livePass(LiveRegionSearch search)
   return FALSE;
 }
 
+/* liveMapFile -- the link by which /proc has the file that is mapped at a place */
+static void liveMapFile(char *path, Size size, LiveRegion live, LiveRegionPlace place)
+{
+  (void)snprintf(path, size, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from, place->to);
+}
+
+/* liveIsMapped -- is this the file that the process has mapped?  A process chooses what has which name in its own
+ * mounts, and can have another file there by now, of another filesystem with the same number.  If map_files does not
+ * answer, root believes in a number only on the device that maps names; others do so anyway, because filesystems in
+ * layers show another device there, and the file is their own. */
+static Bool liveIsMapped(LiveRegion live, LiveRegionPlace place, const struct stat *status)
+{
+  char path[96];
+  struct stat mapped;
+
+  liveMapFile(path, sizeof path, live, place);
+  if (stat(path, &mapped) == 0)
+    return mapped.st_dev == status->st_dev && mapped.st_ino == status->st_ino;
+  return (uint64_t)status->st_ino == place->inode && (geteuid() != 0 || status->st_dev == place->device);
+}
+
 /* liveTry -- the region at `path`, as we see it, if it is the file that the process has mapped, as it is where
  * links are followed (flags 0: map_files).  ResEND, with errno: it is not. */
 static Res liveTry(LiveRegionSearch search, LiveRegionPlace place, const char *path, int flags)
@@ -221,8 +244,7 @@ static Res liveTry(LiveRegionSearch search, LiveRegionPlace place, const char *p
   int fd = liveLook(search->live, path, flags, &status);
   int reason = errno;
 
-  /* The device is not compared: filesystems in layers show another one in maps.  Pid and soundness are, later. */
-  if (status.st_ino != 0 && (flags == 0 || (uint64_t)status.st_ino == place->inode)) {
+  if (status.st_ino != 0 && (flags == 0 || liveIsMapped(search->live, place, &status))) {
     if (fd >= 0)
       return liveMap(search, fd, path, FALSE);
     search->others |= !liveBelieved(search->live, &status);
@@ -247,8 +269,7 @@ static Res liveTake(LiveRegionSearch search, LiveRegionPlace place)
   if (res != ResEND)
     return res;
   /* Without a name: removed meanwhile, or never with one. */
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, live->pid, place->from,
-                 place->to);
+  liveMapFile(path, sizeof path, live, place);
   res = liveTry(search, place, path, 0);
   if (res != ResEND)
     return res;
@@ -265,17 +286,19 @@ static Res liveTake(LiveRegionSearch search, LiveRegionPlace place)
 static Bool liveLine(LiveRegionPlace place, char *line)
 {
   char permissions[8];
+  unsigned major, minor;
   char *at;
   int path = 0;
 
   if (strstr(line, " 00000000 ") == NULL && strstr(line, " 00010000 ") == NULL)
     return FALSE;
   line[strcspn(line, "\n")] = '\0';
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &place->from, &place->to,
-             permissions, &place->offset, &place->inode, &path) < 5 ||
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &place->from, &place->to,
+             permissions, &place->offset, &major, &minor, &place->inode, &path) < 7 ||
       path == 0 || strchr(permissions, 's') == NULL || strlen(line + path) >= sizeof place->path)
     return FALSE;
   (void)strcpy(place->path, line + path);
+  place->device = makedev(major, minor);
   while ((at = strstr(place->path, "\\012")) != NULL) { /* how maps has a newline */
     *at = '\n';
     memmove(at + 1, at + 4, strlen(at + 4) + 1);
