@@ -51,22 +51,6 @@ static Res trimOpen(Trim trim)
                    (off_t)WordAlignUp(trim->file.size, trim->page), (off_t)trim->page) == 0 ? ResOK : ResIO;
 }
 
-/* trimZeros -- the first place from `from` on that is not zero, or cannot be read; `to` or more: there is none before
- * that */
-static uint64_t trimZeros(Trim trim, uint64_t from, uint64_t to)
-{
-  while (from < to) {
-    Size there, i = 0;
-    const unsigned char *bytes = FileAvailable(&trim->file, from, &there);
-    while (i < there && bytes[i] == 0)
-      ++i;
-    if (i < there || there == 0)
-      return from + i;
-    from = FileData(&trim->file, from + there); /* holes are not read */
-  }
-  return from;
-}
-
 /* trimThing -- what begins at `offset`, which is before the end of the file */
 static void trimThing(TrimThing thing, Trim trim, uint64_t offset)
 {
@@ -81,7 +65,7 @@ static void trimThing(TrimThing thing, Trim trim, uint64_t offset)
     return;
   if (bytes[0] == 0) {
     thing->what = TrimZEROS;
-    thing->size = trimZeros(trim, offset, trim->file.size) - offset;
+    thing->size = FileZeros(&trim->file, offset, trim->file.size) - offset;
   } else if (there == BlockHeaderSIZE && BlockHeaderRead(&thing->header, &swapped, bytes) == ResOK) {
     thing->what = TrimBLOCK;
     thing->size = thing->header.size;
@@ -105,9 +89,9 @@ static Res trimPunch(Trim trim, uint64_t from, uint64_t to)
 
   AVER(from < to);
   /* The pages in which it begins and ends are given back, too, if the rest of them is zeros by now. */
-  if (trimZeros(trim, begin, from) >= from)
+  if (FileZeros(&trim->file, begin, from) >= from)
     from = begin;
-  if (end <= trim->file.size && trimZeros(trim, to, end) >= end)
+  if (end <= trim->file.size && FileZeros(&trim->file, to, end) >= end)
     to = end;
   if (fstat(trim->file.fd, &before) != 0 ||
       fallocate(trim->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(to - from)) != 0 ||

@@ -248,3 +248,17 @@ const unsigned char *FileBytes(File file, uint64_t offset, Size size)
   bytes = FileAvailable(file, offset, &there);
   return there >= size ? bytes : NULL;
 }
+
+uint64_t FileZeros(File file, uint64_t from, uint64_t to)
+{
+  while (from < to) {
+    Size there, i = 0;
+    const unsigned char *bytes = FileAvailable(file, from, &there);
+    while (i < there && bytes[i] == 0)
+      ++i;
+    if (i < there || there == 0)
+      return from + i;
+    from = FileData(file, from + there);
+  }
+  return from;
+}

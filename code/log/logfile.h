@@ -55,6 +55,10 @@ extern int FileCloseFailed(int fd);
 extern const unsigned char *FileBytes(File file, uint64_t offset, Size size);
 extern const unsigned char *FileAvailable(File file, uint64_t offset, Size *sizeReturn);
 
+/* FileZeros -- the first place from `from` on that is not zero, or cannot be read; `to` or more: there is none before
+ * that.  Holes are not read. */
+extern uint64_t FileZeros(File file, uint64_t from, uint64_t to);
+
 /* FileGlance -- the next call is for so many bytes at `offset`, and nothing else there is of interest: read no more */
 extern void FileGlance(File file, uint64_t offset, Size size);
 

@@ -99,6 +99,17 @@ static Res recoverScan(Recover recover)
   return ResIO;
 }
 
+/* recoverBegins -- does the file begin as a log does: with a block or a header block, or, where its oldest part was
+ * given back, with zeros before one?  Anybody can get a header block into the middle of a file that is no log. */
+static Bool recoverBegins(Recover recover)
+{
+  uint64_t first = FileZeros(&recover->file, 0, recover->file.size);
+  const unsigned char *bytes = FileBytes(&recover->file, first, BlockMagicSIZE);
+
+  return bytes != NULL && (memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) == 0 ||
+                           memcmp(bytes, BlockMAGIC, BlockMagicSIZE) == 0);
+}
+
 /* recoverHas -- has the log something of a recording, or is it certainly the recording's empty log?  Any other empty
  * file may be no log at all. */
 static Bool recoverHas(Recover recover, uint64_t recording)
@@ -107,7 +118,7 @@ static Bool recoverHas(Recover recover, uint64_t recording)
 
   for (i = 0; i < recover->table.processes; ++i)
     if (recover->table.process[i]->public.header.recording == recording)
-      return TRUE;
+      return recoverBegins(recover);
   return recover->certain && recover->recording == recording &&
          DamagedRangesNothing(&recover->regions, 0, recover->file.size);
 }
@@ -463,18 +474,10 @@ static Res recoverVisit(void *data, RegionFile file)
   return ResOK;
 }
 
-/* recoverForeign -- is the file no log?  It has neither a block nor a header block and is not empty, or it is a region,
- * which has blocks, too. */
+/* recoverForeign -- is the file no log?  It is not empty, and does not begin as one. */
 static Bool recoverForeign(Recover recover)
 {
-  const ScanStruct *scan = &recover->scan;
-  char magic[BlockMagicSIZE];
-
-  if (pread(recover->file.fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
-      memcmp(magic, RegionMAGIC, sizeof magic) == 0)
-    return TRUE;
-  return scan->blocks + scan->headers == 0 && scan->foreign[0] == 0 &&
-         !DamagedRangesNothing(&recover->regions, 0, recover->file.size);
+  return !recoverBegins(recover) && !DamagedRangesNothing(&recover->regions, 0, recover->file.size);
 }
 
 static void recoverFree(Recover recover)
