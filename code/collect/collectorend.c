@@ -297,12 +297,13 @@ static void collectorLastWords(Collector collector)
 }
 
 /* collectorClose -- the recording is over, which the log says, if it can take that, and be it the second time; else the
- * last words */
-static Res collectorClose(Collector collector)
+ * last words.  Besides the processes that the log has, it says that there are `newborns`, which will write their own
+ * header blocks to it. */
+static Res collectorClose(Collector collector, Count newborns)
 {
   unsigned tries;
 
-  SelfEventsHeaded(collector->self, collector->shop.headed);
+  SelfEventsHeaded(collector->self, collector->shop.headed + newborns);
   for (tries = 0; tries < collectorCLOSING; ++tries) {
     if (SelfEventsEnd(collector->self) == ResOK && CollectorWrite(collector) == ResOK)
       return ResOK;
@@ -474,7 +475,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   for (i = 0; i < collector->drains; ++i)
     DrainLeave(collector->drain[i]);
   CollectorGoesRound(collector);
-  if (collectorClose(collector) != ResOK)
+  if (collectorClose(collector, newborns) != ResOK)
     res = ResIO;
   if (collectorLetGo(collector, runningReturn) != ResOK)
     res = ResIO;

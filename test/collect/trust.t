@@ -244,17 +244,85 @@ END
     system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
 }
 
-# What a dead program left comes to its log only if that is ours; and a link alone is removed only by its owner, and by nobody who
-# is led there.
-{
-    my $log = "$dir/given.paw";
+# killed($log) -- a program that records by itself into this log, with 500 events that only its region has, is killed; its region
+sub killed {
+    my ($log) = @_;
     my $pid = open my $in, '|-', "PAWPRINT_LOG=$log exec $B/prog/ways > $log.out" or die;
+
     $in->autoflush;
     print $in "500\n";
     until_(sub { -s "$log.out" });
     kill 'KILL', $pid;
     close $in;
-    my @region = grep { !/log$/ } glob "/dev/shm/pawprint-*-$pid-*";
+    return grep { !/log$/ } glob "/dev/shm/pawprint-*-$pid-*";
+}
+
+# A file that has a header block of the recording, but begins with something else, is no log, however it is found.
+{
+    my $log = "$dir/middle.paw";
+    my ($region) = killed($log);
+    my $begun = slurp($log);
+    my $letter = "From somebody\n\n$begun";
+    spew($log, $letter);
+    system "$B/bin/eventrec --clean >/dev/null 2>&1";
+    ok slurp($log) eq $letter, 'to a letter in which a header block stands --clean adds nothing';
+    isnt system("$B/bin/eventrec --clean $log >/dev/null 2>&1"), 0, 'nor if it is named: that is an error';
+    ok slurp($log) eq $letter && -e $region, 'and nothing is added, or removed';
+    spew($log, ("\0" x 8192) . $begun);
+    system "$B/bin/eventrec --clean $log >/dev/null 2>&1";
+    is scalar(() = `$B/bin/eventcnv -E UserWord $log 2>/dev/null` =~ /\n/g), 500, 'a log of which the oldest part was given back gets all';
+}
+
+# A process has a file of its own mapped that has the number of another recording's region, and puts that region in the place of the
+# file: eventctl takes it for what it is.
+SKIP: {
+    my @unshare = qw(unshare -m -p --fork --mount-proc);
+    skip 'no namespaces can be made here, or this is another processor', 3
+        if `uname -m` !~ /^x86_64/ || system("@unshare true 2>/dev/null") != 0;
+    my $log = "$dir/theirs.paw";
+    my $rec = started($log, $^X, '-e', '$| = 1; print "$$\n"; 1 while select(undef, undef, undef, 0.05) == 0');
+    until_(sub { slurp("$log.out") =~ /^\d+$/m });
+    my ($victim) = slurp("$log.out") =~ /^(\d+)$/m;
+    my ($region) = grep { !/log$/ } glob "/dev/shm/pawprint-*-$victim-*";
+    my $swaps = <<'END';
+my ($region, $number, $pid, $dir) = @ARGV;
+my ($name) = $region =~ m{([^/]+)$};
+mkdir "$dir/$_" for qw(theirs own);
+system("mount --bind /dev/shm $dir/theirs && mount -t tmpfs none $dir/own") == 0 or die;
+for my $n (1 .. $number) {
+    open my $file, '+>', "$dir/own/$n" or die;
+    if ((stat $file)[1] == $number) {
+        truncate $file, 1 << 20;
+        rename "$dir/own/$n", "$dir/own/$name";
+    }
+}
+open my $next, '>', '/proc/sys/kernel/ns_last_pid' or die;
+syswrite $next, $pid - 1;
+if (fork == 0) {
+    open my $file, '+<', "$dir/own/$name" or die "no such number";
+    syscall(9, 0, 1 << 20, 3, 1, fileno $file, 0) > 0 && syscall(9, 0, 4096, 3, 1, fileno $file, 65536) > 0 or die;
+    system("mount --bind $dir/theirs/$name $dir/own/$name") == 0 or die;
+    syswrite STDOUT, "$$\n";
+    sleep 60;
+}
+wait;
+END
+    my $pid = open my $in, '-|', @unshare, $^X, '-e', $swaps, $region, (stat $region)[1], $victim, $dir or die;
+    my $is = <$in>;
+    my ($other) = grep { $_ != $victim && slurp("/proc/$_/maps") =~ m{own/pawprint-} } map { m{(\d+)} } glob '/proc/[0-9]*';
+    is $is, "$victim\n", 'a process has the number of another one, in a namespace of its own';
+    isnt system("$B/bin/eventctl $other stop >/dev/null 2>&1"), 0, 'and its region, by name: it is not believed';
+    like `$B/bin/eventctl $victim`, qr{^Object\s+yes\s+yes$}m, 'the other one records on';
+    kill 'KILL', $other, $victim;
+    close $in;
+    waitpid $rec, 0;
+}
+
+# What a dead program left comes to its log only if that is ours; and a link alone is removed only by its owner, and by nobody who
+# is led there.
+{
+    my $log = "$dir/given.paw";
+    my @region = killed($log);
     is scalar(@region), 1, 'a program that records by itself is killed';
     my $before = slurp($log);
     chown $nobody, -1, $log;
