@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,8 @@ enum {
   linkReads = 8,          /* of one connection in one go */
   linkRoom = 64 << 10,    /* bytes at first */
   linkUnsoundMAX = 3,     /* unsound messages after which a sender is refused */
-  senderFilesMAX = 1000000
+  senderFilesMAX = 1000000,
+  senderTRIES = 3         /* of writing a message that is cut short, before it counts as failed */
 };
 
 /* ---- A sender's file ---- */
@@ -75,19 +77,40 @@ static Res senderReopen(Sender sender)
   return sender->fd >= 0 ? ResOK : ResIO;
 }
 
-/* senderWrite -- append a message, whole or not at all.  ResIO: errno says why. */
+/* senderCut -- take back the last `written` bytes, which a message was cut to, so that none of it stays.  If something
+ * else stands behind them, or is about to (eventrec --clean appends under a shared lock), they stay, and readers pass
+ * them. */
+static void senderCut(Sender sender, Size written)
+{
+  off_t end = lseek(sender->fd, 0, SEEK_CUR);
+  struct stat status;
+
+  if (end < (off_t)written || flock(sender->fd, LOCK_EX | LOCK_NB) != 0)
+    return;
+  if (fstat(sender->fd, &status) == 0 && status.st_size == end)
+    (void)!ftruncate(sender->fd, end - (off_t)written);
+  (void)flock(sender->fd, LOCK_UN);
+}
+
+/* senderWrite -- append a message, whole and in one go, or not at all.  ResIO: errno says why. */
 static Res senderWrite(Sender sender, const void *message, Size size)
 {
-  int error;
+  ssize_t n = 0;
+  unsigned tries;
+  int error = EIO;
 
-  if (FileWriteAll(sender->fd, message, size) != ResOK) {
-    error = errno;
-    (void)!ftruncate(sender->fd, (off_t)sender->size);
-    errno = error;
-    return ResIO;
+  for (tries = 0; tries < senderTRIES && n >= 0; ++tries) {
+    n = TEMP_FAILURE_RETRY(write(sender->fd, message, size));
+    if (n == (ssize_t)size) {
+      sender->size += size;
+      return ResOK;
+    }
+    error = n < 0 ? errno : ENOSPC;
+    if (n > 0)
+      senderCut(sender, (Size)n);
   }
-  sender->size += size;
-  return ResOK;
+  errno = error;
+  return ResIO;
 }
 
 static void senderClose(Sender sender)

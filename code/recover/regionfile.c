@@ -11,11 +11,15 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "log/logfile.h"
 
-enum { regionFileTICK = 20000000 }; /* ns by which the times of files may lag */
+enum {
+  regionFileTICK = 20000000, /* ns by which the times of files may lag */
+  regionFileTRIES = 10       /* ms to wait for a lock */
+};
 
 /* ---- Opening: look at a file first, by a descriptor that can do nothing else ---- */
 
@@ -286,6 +290,16 @@ static Bool regionFileCertain(const char *path, const struct stat *status)
   return same;
 }
 
+/* regionFileShare -- whoever would cut off the end of this log leaves it as long as the descriptor is open
+ * (listen/listenlink.c).  It holds its own lock for a moment only; if somebody holds one for longer, nobody cuts. */
+static void regionFileShare(int log)
+{
+  unsigned tries;
+
+  for (tries = 0; tries < regionFileTRIES && flock(log, LOCK_SH | LOCK_NB) != 0; ++tries)
+    (void)usleep(1000);
+}
+
 int RegionFileAppend(Bool *certainReturn, const char *path, uint64_t recording)
 {
   regionFileFirstStruct asked = {.recording = recording};
@@ -300,6 +314,8 @@ int RegionFileAppend(Bool *certainReturn, const char *path, uint64_t recording)
     (void)RegionFileSearch(path, regionFileFirstVisit, &asked);
     *certainReturn = asked.first && !asked.other;
   }
+  if (asked.log >= 0)
+    regionFileShare(asked.log);
   return asked.log;
 }
 

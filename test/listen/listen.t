@@ -235,6 +235,35 @@ SKIP: {
     like($said, qr/what no receiver refused was in \Q$stays\E, which is gone$/m, 'nor does a reader say that all the rest was in memory');
 }
 
+# A receiver's disk is full: it takes back what it has begun to write, and nothing that somebody else has added meanwhile.
+SKIP: {
+    mkdir 'disk';
+    skip 'a disk cannot be made here', 5 if system('mount -t tmpfs -o size=4m none disk 2>/dev/null') != 0;
+    my $full = listener('unix:full', '-o', 'disk/f');
+    my $log = 'disk/f.1.paw';
+    $program = program('unix:full');
+    tell_($program, 20000, 'flush');
+    until_(sub { tell_($program, 'poll') && -e $log && values_($log) eq '0-19999' });
+    my ($added) = slurp($log) =~ /^(\x8fPAWhdr.*?)\x8fPAW/s;
+    open my $append, '>>', $log or die;
+    my $at = -s $log;
+    syswrite $append, $added;
+    open my $fill, '>', 'disk/fill' or die;
+    1 while syswrite $fill, 'x' x 4096;
+    tell_($program, 20000, 'flush');
+    sleep 0.5;
+    cmp_ok(-s $log, '>=', $at + length $added, 'a message for which the disk has no room takes nothing along that was added');
+    like(values_($log), qr/^0-\d+$/, 'nor does it come in part');
+    close $fill;
+    unlink 'disk/fill';
+    until_(sub { tell_($program, 'poll'); values_($log) eq '0-39999' });
+    is(end($program), 0, 'there is room again');
+    is(values_($log), '0-39999', 'and all arrives');
+    ok(index(slurp($log), $added, $at) == $at, 'behind what was added');
+    finish($full);
+    system 'umount', 'disk';
+}
+
 # ---- Hostile senders --------------------------------------------------------------------------------------------------
 
 my $header = substr slurp('file.paw'), 0, slurp('file.paw') =~ /length (\d+)/ && $1;
