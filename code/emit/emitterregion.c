@@ -83,7 +83,7 @@ static uint32_t emitterPolicy(Emitter emitter)
   RegionHeader region = EmitterRegion(emitter);
   Bool room = ControlSettings.policy != RegionPolicyOVERWRITE ||
               (StoreProvide(&emitter->shared, 0, sizeof *region) &&
-               StoreProvide(&emitter->shared, RegionFORGOT, region->slots * sizeof(uint64_t)));
+               StoreProvide(&emitter->shared, RegionFORGOT, RegionSlotsOf(region) * sizeof(uint64_t)));
 
   return room ? ControlSettings.policy : RegionPolicyDISCARD;
 }

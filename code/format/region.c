@@ -44,7 +44,7 @@ Bool RegionHeaderSound(RegionHeader header, Size size)
 
 Bool RegionBlockAt(Size *offsetReturn, Size *sizeReturn, RegionHeader header, Index i)
 {
-  unsigned log2 = i < header->slots && i < RegionSlotsMAX
+  unsigned log2 = i < RegionSlotsOf(header)
                     ? __atomic_load_n(&header->state[i], __ATOMIC_ACQUIRE) & RegionLog2MASK : 0;
 
   if (log2 == 0 || (1u << log2) < BlockMIN || (1u << log2) > BlockMAX)
@@ -83,7 +83,7 @@ uint64_t RegionForgotten(RegionHeader header)
   uint64_t events = __atomic_load_n(&header->pool.forgotten, __ATOMIC_RELAXED);
   Index i;
 
-  for (i = 0; header->policy == RegionPolicyOVERWRITE && i < header->slots && i < RegionSlotsMAX; ++i)
+  for (i = 0; header->policy == RegionPolicyOVERWRITE && i < RegionSlotsOf(header); ++i)
     events = CountAdd(events, __atomic_load_n(RegionForgot(header, i), __ATOMIC_RELAXED));
   return RegionForgotCan(header, events);
 }

@@ -205,6 +205,15 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 /* RegionSize -- bytes of a file of so many slots */
 #define RegionSize(slots) (RegionFIRST + (Size)(slots) * RegionSlotSIZE)
 
+/* RegionSlotsOf -- how many slots a region says that it has, but no more than any can have: the program may have written
+ * over the number */
+static inline Count RegionSlotsOf(RegionHeader header)
+{
+  Count slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
+
+  return slots < RegionSlotsMAX ? slots : RegionSlotsMAX;
+}
+
 /* RegionBegin -- fill in the header of a new region, which is zero: what the region is, and whose blocks it is for
  * log  the log's absolute path, or "" */
 extern void RegionBegin(RegionHeader header, uint32_t pid, Count slots, uint64_t identity, uint64_t recording,

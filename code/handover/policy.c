@@ -17,7 +17,7 @@ enum {
 /* policyLimit -- how many blocks may be full; private memory has no limit but its size */
 static uint32_t policyLimit(RegionHeader region)
 {
-  return region->limit != 0 ? region->limit : region->slots;
+  return region->limit != 0 ? region->limit : RegionSlotsOf(region);
 }
 
 /* policyRoom -- may one more block be full?  Then it is counted. */
@@ -38,7 +38,7 @@ static uint32_t policyCount(RegionHeader region)
   uint32_t count = 0;
   Index i;
 
-  for (i = 0; i < region->slots && i < RegionSlotsMAX; ++i)
+  for (i = 0; i < RegionSlotsOf(region); ++i)
     count += (__atomic_load_n(&region->state[i], __ATOMIC_RELAXED) & (RegionFULL | RegionTAKEN)) != 0;
   return count;
 }
@@ -100,13 +100,15 @@ static uint64_t policyTicket(RegionHeader region, Index slot)
   return __atomic_load_n(&region->tickets[slot], __ATOMIC_ACQUIRE);
 }
 
-/* policyOldest -- the slot of the full block of a frequent kind that has waited longest, and its ticket; or `slots` */
+/* policyOldest -- the slot of the full block of a frequent kind that has waited longest, and its ticket; or
+ * RegionSlotsMAX */
 static Index policyOldest(uint64_t *ticketReturn, RegionHeader region)
 {
-  Index i, oldest = region->slots;
+  Count slots = RegionSlotsOf(region);
+  Index i, oldest = RegionSlotsMAX;
 
   *ticketReturn = UINT64_MAX;
-  for (i = 0; i < region->slots; ++i) {
+  for (i = 0; i < slots; ++i) {
     uint64_t ticket;
     if (!policyOld(__atomic_load_n(&region->state[i], __ATOMIC_ACQUIRE)))
       continue;
@@ -173,9 +175,9 @@ static void policyForget(RegionHeader region, Index slot, uint64_t ticket)
 Bool PolicyOverwrite(RegionHeader region)
 {
   uint64_t ticket;
-  Index oldest = RegionKeeps(region) ? policyOldest(&ticket, region) : region->slots;
+  Index oldest = RegionKeeps(region) ? policyOldest(&ticket, region) : RegionSlotsMAX;
 
-  if (oldest == region->slots || !RegionKeeps(region))
+  if (oldest == RegionSlotsMAX || !RegionKeeps(region))
     return FALSE;
   policyForget(region, oldest, ticket);
   return TRUE;

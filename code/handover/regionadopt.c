@@ -83,7 +83,7 @@ static Bool adoptFile(void *data, int fd, const char *path)
     if (header->hand.collector != RegionCollectorNONE && header->text.generation != 0 && its <= RegionTextSIZE &&
         RegionTEXT + (i + 1) * RegionTextSIZE <= size)
       res = adopt->block(adopt->data, header, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
-    for (i = 0; i < header->slots && res == ResOK; ++i)
+    for (i = 0; i < RegionSlotsOf(header) && res == ResOK; ++i)
       if (RegionBlockAt(&offset, &its, header, i))
         res = adopt->block(adopt->data, header, (char *)header + offset, its);
     if (res == ResOK)

@@ -53,13 +53,14 @@ uint8_t StoreTold(Store store, Index i)
   return RegionStateTold(slotEnd(store->header, i), (Size)1 << store->provided[i], store->header->identity);
 }
 
-/* slotFree -- the first free slot from `i` on, or `slots`.  Eight states are looked at in one go. */
+/* slotFree -- the first free slot from `i` on, or RegionSlotsMAX.  Eight states are looked at in one go. */
 static Index slotFree(RegionHeader header, Index i)
 {
   enum { together = sizeof(uint64_t) };
   const uint64_t ones = 0x0101010101010101u;
+  const Count slots = RegionSlotsOf(header);
 
-  while (i < header->slots) {
+  while (i < slots) {
     /* All places have a state, also those behind the last slot. */
     uint64_t states = i % together == 0 ? __atomic_load_n((uint64_t *)(void *)&header->state[i], __ATOMIC_RELAXED) : 0;
     if (((states - ones) & ~states & ones << 7) == 0)
@@ -69,7 +70,7 @@ static Index slotFree(RegionHeader header, Index i)
     else
       ++i;
   }
-  return header->slots;
+  return RegionSlotsMAX;
 }
 
 /* While the file system is known to be full, only slots whose memory it has given before are used. */
@@ -133,7 +134,7 @@ void StoreAhead(Store store)
   Bool poor = FALSE;
   Index i, slots = 0;
 
-  for (i = 0; header != NULL && !poor && slots < slotAHEAD && (i = slotFree(header, i)) < header->slots; ++i) {
+  for (i = 0; header != NULL && !poor && slots < slotAHEAD && (i = slotFree(header, i)) < RegionSlotsMAX; ++i) {
     unsigned log2 = slotMostLOG;
     if (slotClaim(store, i, &log2, &poor))
       __atomic_store_n(&header->state[i], RegionFREE, __ATOMIC_RELEASE);
@@ -149,7 +150,7 @@ void *StoreTake(Store store, Size *size)
   Index i;
 
   AVER(WordIsPowerOf2(*size) && *size >= BlockMIN && *size <= BlockMAX);
-  for (i = 0; header != NULL && (i = slotFree(header, i)) < header->slots; ++i)
+  for (i = 0; header != NULL && (i = slotFree(header, i)) < RegionSlotsMAX; ++i)
     if (slotClaim(store, i, &log2, &poor)) {
       *size = (Size)1 << log2;
       return (char *)header + RegionFIRST + (i + 1) * RegionSlotSIZE - *size;

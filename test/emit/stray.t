@@ -150,6 +150,7 @@ for my $end ('killed', 'ends', 'both', 'alone') {
 for my $end ('ends', 'alone') {
     try('region', 'full', $_, $end) for 'overwrite', 'discard', 'block';
     try('region', 'many', 'block', $end);
+    try('region', 'slots', 'overwrite', $end);
 }
 try('region', $_, 'block', 'ends') for 'generation', 'length', 'text';
 

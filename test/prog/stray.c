@@ -11,7 +11,7 @@
  *         what the region says of all of them
  * HOW     ones, zeros, flip: what becomes of the words; state: the state of the block's slot is written over instead,
  *         of each thread's with another one.  Of the region: full, many, how many blocks are full; generation, length,
- *         of its header block, and text, that itself
+ *         of its header block, and text, that itself; slots, how many it has
  * END     killed: the program; both: the recorder, too; alone: the recorder, and the program goes on and ends;
  *         ends: the recorder goes on, and so does the program, and ends
  *
@@ -164,6 +164,8 @@ static void strayRegionWide(RegionHeader region, const char *how)
     region->pool.full = UINT32_MAX - 7;
   else if (strcmp(how, "many") == 0)
     region->pool.full += region->limit;
+  else if (strcmp(how, "slots") == 0)
+    region->slots = UINT32_MAX;
   else if (strcmp(how, "generation") == 0)
     region->text.generation = 0;
   else if (strcmp(how, "length") == 0)
