@@ -330,6 +330,23 @@ static const char *programInside(const ProgramSymbolsStruct *symbols)
   return ProgramDoor(&symbols->doors, 0);
 }
 
+static const char programMUSL[] = "linked with musl: the library needs glibc";
+
+/* programOther -- is the program's loader musl's? */
+static const char *programOther(Program program)
+{
+  char *interpreter = NULL;
+  const char *reason = NULL;
+  ElfStruct elf;
+  Bool foreign;
+
+  if (programIs(&elf, program, &foreign) && (interpreter = programInterpreter(program, &elf)) != NULL &&
+      strstr(interpreter, "musl") != NULL)
+    reason = programMUSL;
+  free(interpreter);
+  return reason;
+}
+
 /* programLoads -- why no library of ours is loaded into it; NULL: one is, or that is not known */
 static const char *programLoads(Program program, const char *interpreter)
 {
@@ -338,7 +355,7 @@ static const char *programLoads(Program program, const char *interpreter)
   if (interpreter[0] == '\0')
     return "static: nothing can be loaded into it";
   if (strstr(interpreter, "musl") != NULL)
-    return "linked with musl: the library needs glibc";
+    return programMUSL;
   return ((status->st_mode & S_ISUID) != 0 && status->st_uid != program->user) ||
                  ((status->st_mode & S_ISGID) != 0 && status->st_gid != getgid())
              ? "set-user-id: it takes no library from the environment" : NULL;
@@ -408,7 +425,8 @@ Bool ProgramInterpreter(char *room, Size size, const char *path, uid_t user)
   return script;
 }
 
-const char *ProgramUnseen(const char *path, uid_t user, Size *left)
+/* programLooked -- what `look` says of a program, or of that which runs it if it is a script */
+static const char *programLooked(const char *path, uid_t user, Size *left, const char *(*look)(Program program))
 {
   char room[2][programNameMAX];
   ProgramStruct program;
@@ -420,13 +438,25 @@ const char *ProgramUnseen(const char *path, uid_t user, Size *left)
     if (!programOpen(&program, path, user, *left))
       return NULL; /* that it cannot be read says nothing: it may be run all the same */
     script = programScript(&program, room[i % 2], sizeof room[0]);
-    reason = script ? NULL : programElf(&program);
+    reason = script ? NULL : look(&program);
     programClose(&program, left);
     if (!script)
       return reason;
     path = room[i % 2];
   }
   return NULL;
+}
+
+const char *ProgramUnseen(const char *path, uid_t user, Size *left)
+{
+  return programLooked(path, user, left, programElf);
+}
+
+Bool ProgramPreloads(const char *path, uid_t user)
+{
+  Size left = ProgramBytesMAX;
+
+  return programLooked(path, user, &left, programOther) == NULL;
 }
 
 static Bool programRuns(const char *path, Bool *foundReturn)

@@ -40,6 +40,10 @@ extern Bool ProgramInterpreter(char *room, Size size, const char *path, uid_t us
  */
 extern const char *ProgramUnseen(const char *path, uid_t user, Size *left);
 
+/* ProgramPreloads -- can the program be started with our library preloaded?  Not if its loader is musl's, which ends a
+ * program that has a library for glibc; whatever else speaks against its being seen, it starts. */
+extern Bool ProgramPreloads(const char *path, uid_t user);
+
 /* ProgramPartly -- is that a reason for which only some of it is not seen?  ProgramStatic -- one that does not hold for
  * a program in which the library is from the beginning? */
 extern Bool ProgramPartly(const char *reason);

@@ -164,7 +164,7 @@ static Bool recordingSettings(Recording recording, const char *family)
   return !text.overflow && setenv(RegionVARIABLE, room, 1) == 0;
 }
 
-/* recordingEnvironment -- preload the library into the program, and give it its settings */
+/* recordingEnvironment -- preload the library into the program, unless it does not start so, and give it its settings */
 static Bool recordingEnvironment(Recording recording, const char *family)
 {
   const char *others = getenv("LD_PRELOAD");
@@ -173,7 +173,8 @@ static Bool recordingEnvironment(Recording recording, const char *family)
   if (snprintf(preload, sizeof preload, "%s%s%s", recording->library, others != NULL ? ":" : "",
                others != NULL ? others : "") >= (int)sizeof preload)
     return FALSE;
-  return setenv("LD_PRELOAD", preload, 1) == 0 && recordingSettings(recording, family);
+  return (!ProgramPreloads(recording->program, geteuid()) || setenv("LD_PRELOAD", preload, 1) == 0) &&
+         recordingSettings(recording, family);
 }
 
 /* recordingNot -- the program, which was there, could not be executed: why; our status */

@@ -51,6 +51,7 @@ typedef struct UnrecordedClearedStruct {
   pid_t pid;
   uint32_t hash;            /* of the program's path */
   uint64_t when;
+  Index counted;            /* the entry, plus one, in which it was counted: it did not record itself; 0: in none */
 } UnrecordedClearedStruct, *UnrecordedCleared;
 
 /* The reason of a process whose file shows that it cannot load the library.  It is only compared: UnrecordedTell passes
@@ -149,25 +150,26 @@ static UnrecordedName unrecordedName(Unrecorded unrecorded, const char *path, co
 }
 
 /* unrecordedCount -- count one more process that does not record itself.  A file has one name here, whatever links lead
- * to it. */
-static void unrecordedCount(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, const char *path,
-                            const char *reason)
+ * to it.  Returns the number of its entry, plus one; 0: it has none */
+static Index unrecordedCount(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, const char *path,
+                             const char *reason)
 {
   char real[PATH_MAX];
   UnrecordedName name =
       unrecordedName(unrecorded, path[0] == '/' && realpath(path, real) != NULL ? real : path, reason);
 
-  if (name != NULL) {
-    ++name->count;
-    name->seen += wait->seen;
-  }
+  if (name == NULL)
+    return 0;
+  ++name->count;
+  name->seen += wait->seen;
+  return (Index)(name - unrecorded->name) + 1;
 }
 
 /* unrecordedOver -- stop waiting for the i-th process.  One that cannot ask for a region is counted all the same. */
 static void unrecordedOver(Unrecorded unrecorded, Index i)
 {
   if (unrecorded->wait[i].certain)
-    unrecordedCount(unrecorded, &unrecorded->wait[i], unrecorded->wait[i].path, unrecordedFile);
+    (void)unrecordedCount(unrecorded, &unrecorded->wait[i], unrecorded->wait[i].path, unrecordedFile);
   unrecordedForget(unrecorded, i);
 }
 
@@ -200,8 +202,14 @@ void UnrecordedStays(Unrecorded unrecorded, pid_t pid)
 
 void UnrecordedMet(Unrecorded unrecorded, pid_t pid, const char *path, uint64_t now)
 {
+  UnrecordedCleared cleared = unrecordedCleared(unrecorded, pid);
+  uint32_t hash = unrecordedHash(path);
+
   unrecordedNext(unrecorded, pid);
-  *unrecordedCleared(unrecorded, pid) = (UnrecordedClearedStruct){pid, unrecordedHash(path), now};
+  /* It was judged too early: a debugger had stopped it, or a file system was slow. */
+  if (cleared->pid == pid && cleared->hash == hash && cleared->counted > 0)
+    --unrecorded->name[cleared->counted - 1].count;
+  *cleared = (UnrecordedClearedStruct){pid, hash, now, 0};
 }
 
 /* unrecordedAdd -- wait for a process; where too many are waited for, it is only counted */
@@ -326,11 +334,13 @@ static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *w
   const char *reason = wait->certain ? NULL : unrecordedReason(unrecorded, wait);
   char path[PATH_MAX];
   const char *program = ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) ? path : wait->path;
+  Index counted = 0;
 
   /* What exec was given is certain; what runs now may be the next program already. */
   if (reason != NULL)
-    unrecordedCount(unrecorded, wait, wait->lack != 0 ? wait->path : program, reason);
-  *unrecordedCleared(unrecorded, wait->pid) = (UnrecordedClearedStruct){wait->pid, unrecordedHash(program), now};
+    counted = unrecordedCount(unrecorded, wait, wait->lack != 0 ? wait->path : program, reason);
+  *unrecordedCleared(unrecorded, wait->pid) =
+      (UnrecordedClearedStruct){wait->pid, unrecordedHash(program), now, counted};
 }
 
 /* unrecordedLoading -- may the process still be loading its libraries?  On a busy machine that takes any time, but a
@@ -395,7 +405,8 @@ void UnrecordedTell(Unrecorded unrecorded, void (*tell)(void *data, const char *
   AVER(UnrecordedCheck(unrecorded));
   for (i = 0; i < unrecorded->names; ++i) {
     UnrecordedName name = &unrecorded->name[i];
-    tell(data, name->path, name->reason == unrecordedFile ? NULL : name->reason,
-         name->count + (name->hidden > name->seen ? name->hidden - name->seen : 0));
+    Count count = name->count + (name->hidden > name->seen ? name->hidden - name->seen : 0);
+    if (count > 0)
+      tell(data, name->path, name->reason == unrecordedFile ? NULL : name->reason, count);
   }
 }

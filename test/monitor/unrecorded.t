@@ -201,6 +201,24 @@ SKIP: {
     skip 'no node', 1 unless present('node');
     is_deeply unseen('--', 'env', 'LD_PRELOAD=', 'node', '-e', '1'), ["node: $others"], 'env LD_PRELOAD= takes it away, too';
 }
+# A program that takes its time before its libraries are loaded is not judged for good.
+SKIP: {
+    skip 'gdb is not to be had here', 2 if system("gdb -q -batch -ex starti --args $^X -e 1 >/dev/null 2>&1") != 0;
+    is_deeply unseen('--', 'gdb', '-q', '-batch', '-iex', 'set startup-with-shell off', '-ex', 'starti', '-ex', 'shell sleep 0.8', '-ex', 'continue',
+                     '--args', $^X, '-e', 'my @all = map { "x$_" } 1 .. 2000'), [], 'a program that a debugger stops before it has loaded anything';
+    cmp_ok scalar(() = `$B/bin/eventcnv -E PoolAlloc -n 4000 $dir/a.paw 2>/dev/null` =~ /\n/g), '>', 2000, 'is recorded';
+}
+
+# A program for another loader is started without the library.
+SKIP: {
+    open my $source, '>', "$dir/other.c" or die;
+    print $source qq(int main(void) { return 3; }\n);
+    close $source;
+    skip 'musl is not to be had here', 2 if system("musl-gcc -o $dir/other $dir/other.c >/dev/null 2>&1") != 0;
+    is_deeply unseen('--', "$dir/other"), ['other: linked with musl: the library needs glibc'], 'a program that is linked with musl is named';
+    is system("$B/bin/eventrec --force -o $dir/a.paw $dir/other 2>/dev/null") >> 8, 3, 'and runs';
+}
+
 is_deeply \@differs, [], 'and the log has the same, for its summary';
 
 done_testing;
