@@ -125,29 +125,36 @@ static Index join(uint32_t pid)
   return m;
 }
 
-/* doFork -- while the child is made, another thread of the parent allocates, or frees */
+/* doFork -- while the child is made, another thread of the parent allocates, frees, or is in the middle of a resize */
 static void doFork(Index m, uint32_t thread)
 {
   Index c = join(5000 + 10 * (uint32_t)family.members), a = below(ADDRESSES);
   HeaderForkStruct *forked = &family.member[c].process->header.forked;
   uint32_t other = thread ^ 1;
-  uint64_t was;
+  uint64_t was = family.member[m].size[a], resized = was != 0 && below(2) == 0 ? 1 + below(SIZE) : 0;
 
+  if (resized != 0)
+    tell(m, other, EventPoolResizeBeginCODE, (uint64_t[4]){1, (a + 1) * 64, resized}, NULL);
   *forked = (HeaderForkStruct){.identity = m + 1, .thread = thread, .before = family.now += 100};
   family.member[c].objects = family.member[m].objects;
   family.member[c].bytes = family.member[m].bytes;
   memcpy(family.member[c].size, family.member[m].size, sizeof family.member[m].size);
   family.inherited += family.member[c].objects;
-  was = family.member[m].size[a];
   if (was == 0)
     doAlloc(m, other, a);
-  else
+  else if (resized == 0)
     doFree(m, other, a);
   forked->after = family.now += 100;
   family.bytes += family.member[c].bytes;
   if (family.bytes > family.peak)
     family.peak = family.bytes;
-  if (was == 0) {
+  if (resized != 0) {
+    /* The child has the object as it was before. */
+    doFree(c, pidOf(c), a);
+    tell(m, other, EventPoolResizeEndCODE, (uint64_t[4]){1, (a + 1) * 64, (a + 1) * 64, resized}, NULL);
+    ++family.resizes;
+    has(m, a, resized);
+  } else if (was == 0) {
     /* The child was made after that: it has the object, and shows it.  The heap learns of it by that alone. */
     tell(c, pidOf(c), EventPoolFreeCODE, (uint64_t[4]){1, (a + 1) * 64}, NULL);
     if (family.bytes + family.member[m].size[a] > family.peak)
