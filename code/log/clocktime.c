@@ -10,6 +10,7 @@
 
 enum {
   clockSECOND = 1000000000,
+  clockAheadMIN = 100000000,   /* ns; where clocks are nearer than that, they are the same */
   clockSpanMIN = 1000000,      /* ns between two relations that are trusted for a rate */
   clockFrequencyMAX_FACTOR = 4 /* a fitted rate further than this from the header's is not believed */
 };
@@ -46,14 +47,39 @@ static void clockSpanJoin(ClockSpan to, const ClockSpanStruct *from)
   }
 }
 
-void ClockSync(Clock clock, Header header)
+/* clockAhead -- by how many ns the monotonic clock of a relation is ahead of that of the others, because its process
+ * is in a time namespace, in which that clock has an offset.  The wall clock has none there, so the two clocks are
+ * farther apart than in the other relations.  They are so, too, where the wall clock was set; but then the monotonic
+ * clock has gone on as the ticks have. */
+static int64_t clockAhead(const ClockStruct *clock, const SyncStruct *sync)
 {
+  const SyncStruct *known = sync->ticks > clock->sync.late.ticks ? &clock->sync.late : &clock->sync.early;
+  int64_t ahead = (int64_t)((sync->mono - sync->real) - (known->mono - known->real));
+  double passed, wrong, tolerated = (double)ahead / 4;
+
+  if (!clock->sync.known || clock->frequency == 0 || known->real == 0 || sync->real == 0 ||
+      (ahead < clockAheadMIN && ahead > -clockAheadMIN) || strcmp(clock->name, SyncCOUNTER) != 0)
+    return 0;
+  passed = (double)(int64_t)(sync->ticks - known->ticks) * clockSECOND / (double)clock->frequency;
+  wrong = (double)(int64_t)(sync->mono - known->mono) - passed - (double)ahead;
+  return (wrong < 0 ? -wrong : wrong) < (tolerated < 0 ? -tolerated : tolerated) ? ahead : 0;
+}
+
+int64_t ClockSync(Clock clock, Header header)
+{
+  int64_t ahead = 0;
   Index i;
 
   if (clock->frequency == 0)
     clock->frequency = header->frequency;
-  for (i = 0; i < header->syncs; ++i)
-    clockSpanAdd(&clock->sync, &header->sync[i]);
+  for (i = 0; i < header->syncs; ++i) {
+    SyncStruct sync = header->sync[i];
+    if (sync.real != 0)
+      ahead = clockAhead(clock, &sync);
+    sync.mono -= (uint64_t)ahead;
+    clockSpanAdd(&clock->sync, &sync);
+  }
+  return ahead;
 }
 
 void ClockSeal(Clock clock, uint64_t ticks, uint64_t mono)

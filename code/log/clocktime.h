@@ -58,8 +58,11 @@ typedef struct ClockStruct {
   uint64_t limit;           /* ticks since `min` that can be told apart; what is beyond is this */
 } ClockStruct, *Clock;
 
-/* ClockSync, ClockSeal, ClockSee -- take what a header, a sealed block, any block says */
-extern void ClockSync(Clock clock, Header header);
+/* ClockSync, ClockSeal, ClockSee -- take what a header, a sealed block, any block says
+ *
+ * ClockSync returns by how many ns the monotonic clock of the header's process is ahead of that of the others, which is
+ * to be taken off what its blocks say */
+extern int64_t ClockSync(Clock clock, Header header);
 extern void ClockSeal(Clock clock, uint64_t ticks, uint64_t mono);
 static inline void ClockSee(Clock clock, uint64_t first, uint64_t last)
 {

@@ -335,7 +335,7 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
   ClockSee(clock, header->first, header->last);
   CountRaise(&stream->process->newest, header->first);
   if ((header->flags & BlockFlagSEALED) != 0 && header->mono != 0)
-    ClockSeal(clock, header->last, header->mono);
+    ClockSeal(clock, header->last, header->mono - (uint64_t)stream->process->ahead);
   ++scan->blocks;
   if (scan->block != NULL)
     return scan->block(scan->data, stream, &entry, seen);

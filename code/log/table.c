@@ -349,7 +349,7 @@ Res TableHeader(Table table, Header header, Index file, const char *body, Size l
     process->public.header.boot[0] = '\0'; /* written again, it must not share a clock with those that are not
                                               shifted */
   tableClockFor(table, process, header, offset);
-  ClockSync(ClockResolve(process->clock), header);
+  process->ahead = ClockSync(ClockResolve(process->clock), header);
   *newsReturn = malformed && !process->ambiguous;
   process->ambiguous |= malformed;
   return ResOK;

@@ -71,6 +71,7 @@ typedef struct ProcessStruct {
   Bool headed;             /* a header of it was found */
   Bool recovered;          /* blocks that it left in memory are in the log */
   Bool followed;           /* it became another program, which says that all was found that it had left in memory */
+  int64_t ahead;           /* ns by which its monotonic clock is ahead of that of the others on its clock */
   Bool ambiguous;          /* one of its headers had lines of the registry that cannot be taken */
   Bool expected;           /* a closing header block of it should come */
   Bool twice;              /* another one of the traceset was the same when it was recorded (copies.h) */

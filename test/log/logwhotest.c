@@ -46,6 +46,37 @@ static void testClocks(void)
   MakeFree(&make);
 }
 
+/* testAhead -- the monotonic clock of a process is ahead, as in a time namespace; or the wall clock was set meanwhile
+ */
+static void testAhead(int64_t ahead, int64_t set)
+{
+  MakeStruct make = {0};
+  MakeProcess a = MakeProcessNew(10, 1), b = MakeProcessNew(11, 2);
+
+  strcpy(a->header.clock, SyncCOUNTER);
+  strcpy(b->header.clock, SyncCOUNTER);
+  a->header.sync[0] = (SyncStruct){.ticks = 1000, .mono = 1000, .real = testReal + 1000};
+  b->header.sync[0] = (SyncStruct){.ticks = 2000000000, .mono = 2000000000 + (uint64_t)ahead,
+                                   .real = testReal + 2000000000 + (uint64_t)set};
+  MakeHeader(&make, a);
+  MakeHeader(&make, b);
+  MakeBlockBegin(&blocks[0], a, 20, EventKindObject, 0, 1000);
+  MakeBlockBegin(&blocks[1], b, 20, EventKindObject, 0, 2000000000);
+  (void)MakeEvent(&blocks[0], EventPoolFreeCODE, 1000, (uint64_t[]){7, 1}, NULL);
+  (void)MakeEvent(&blocks[1], EventPoolFreeCODE, 3000000000u, (uint64_t[]){7, 2}, NULL);
+  MakeBlockEnd(&make, &blocks[0], BlockFlagSEALED);
+  blocks[1].header.mono = 9000000000 + (uint64_t)ahead; /* far behind all that headers say, so that it is used */
+  blocks[1].header.last = 9000000000;
+  MakeBlockEnd(&make, &blocks[1], BlockFlagSEALED);
+  MakeWrite(&make, path);
+  TapOk(testReadAll() && got.count == 2, "two processes, one %lld ns ahead, the wall clock set by %lld", (long long)ahead,
+        (long long)set);
+  TapIs(got.event[1].time - got.event[0].time, 3000000000u - 1000, "have their true times");
+  MakeProcessFree(a);
+  MakeProcessFree(b);
+  MakeFree(&make);
+}
+
 /* testSeals -- only blocks say how ticks and time belong together */
 static void testSeals(void)
 {
@@ -334,6 +365,11 @@ int main(void)
 
   (void)close(fd);
   testClocks();
+  testAhead(0, 0);
+  testAhead(3000000000, 0);
+  testAhead(-1500000000, 0);
+  testAhead(0, 3000000000);
+  testAhead(0, -3000000000);
   testSeals();
   testRewrite(&seed, FALSE);
   testRewrite(&seed, TRUE);
