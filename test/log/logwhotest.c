@@ -69,8 +69,8 @@ static void testAhead(int64_t ahead, int64_t set)
   blocks[1].header.last = 9000000000;
   MakeBlockEnd(&make, &blocks[1], BlockFlagSEALED);
   MakeWrite(&make, path);
-  TapOk(testReadAll() && got.count == 2, "two processes, one %lld ns ahead, the wall clock set by %lld", (long long)ahead,
-        (long long)set);
+  TapOk(testReadAll() && got.count == 2, "two processes, one %lld ns ahead, the wall clock set by %lld",
+        (long long)ahead, (long long)set);
   TapIs(got.event[1].time - got.event[0].time, 3000000000u - 1000, "have their true times");
   MakeProcessFree(a);
   MakeProcessFree(b);
