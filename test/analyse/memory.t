@@ -83,9 +83,14 @@ like $text, qr/^resident +\d+ bytes .*, as sampled, .*; at end/m, 'resident';
     my $log = "$folder/regions.paw";
     my $program = 'for (1 .. 3) { @a = map { [$_] } 1 .. 100000 } select undef, undef, undef, 0.5; open F, "<", "/proc/$$/status"; '
         . 'print grep { /^Rss/ } <F>; select undef, undef, undef, 0.5';
-    my %says = `$b/bin/eventrec --force --sample=20 -o $log -- perl -e '$program' 2>$folder/err` =~ /^(Rss\w+):\s+(\d+) kB$/mg;
+    my (%says, $of);
+    for (1 .. 5) { # until the collector, too, has had a processor all the time
+        %says = `$b/bin/eventrec --force --sample=20 -o $log -- perl -e '$program' 2>$folder/err` =~ /^(Rss\w+):\s+(\d+) kB$/mg;
+        $of = decode_json(scalar `$b/bin/eventview --json $log`);
+        last if $of->{resident_samples_apart} < 0.3;
+    }
     my $own = ($says{RssAnon} + $says{RssFile}) * 1024;
-    my ($process) = @{decode_json(scalar `$b/bin/eventview --json $log`)->{processes}};
+    my ($process) = @{$of->{processes}};
     cmp_ok $says{RssShmem}, '>', 200, 'a program that is recorded has regions in its memory';
     cmp_ok abs($process->{resident_bytes} - $own), '<', $own / 20,
         "which are not counted as resident ($process->{resident_bytes}, $own without)";

@@ -353,7 +353,7 @@ subtest 'settings that are tried' => sub {
     cmp_ok(scalar @best, '>', 0, 'some are the best');
     is_deeply([grep { $_->{name} =~ /:/ && !@{$_->{environment}} } @{$doc->{allocators}}], [], 'how to have them is said');
     ($status, my $out) = replay('--search', '--time', 1, '-a', 'libc,pawprint', $single);
-    like($out, qr/\n\nbest +to be exported\n(?:\S+ +(?:nothing: it is what programs have|LD_PRELOAD=\S+ PAWPRINT_MODE=manage(?: PAWPRINT_POOLS=\S+)?|[A-Z_]+=\S+)\n)+\z/,
+    like($out, qr/\n\nbest +to be exported\n(?:\S+ +(?:nothing: it is what programs have|LD_PRELOAD=\S+ PAWPRINT_MODE=manage(?: PAWPRINT_POOLS=\S+)?|[A-Z_]+=\S+(?: [A-Z_]+=\S+)*)\n)+\z/,
          'in words, too');
 
     # Of our pools, parameters of the classes that the program has.
