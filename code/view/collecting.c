@@ -82,6 +82,8 @@ static void collectingFlip(Collecting collecting, CollectingRow row, LogEvent ev
   uint64_t ns = seconds >= 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
 
   collectingPause(collecting, row, event->time - (ns < event->time ? ns : event->time), ns, FALSE);
+  if (collecting->open == 0)
+    collecting->covered += ns;
 }
 
 /* collectingStepOf -- the step that the event's thread is in, or NULL */
@@ -99,8 +101,11 @@ static void collectingBeginStep(Collecting collecting, LogEvent event)
 {
   CollectingStep step = collectingStepOf(collecting, event);
 
-  if (step == NULL && collecting->open < CollectingOPEN)
+  if (step == NULL && collecting->open < CollectingOPEN) {
+    if (collecting->open == 0)
+      collecting->openSince = event->time;
     step = &collecting->step[collecting->open++];
+  }
   if (step != NULL)
     *step = (CollectingStepStruct){event->process, event->thread, event->time};
 }
@@ -113,6 +118,8 @@ static void collectingEndStep(Collecting collecting, CollectingRow row, LogEvent
     return; /* its beginning is missing */
   collectingPause(collecting, row, step->begin, event->time - step->begin, TRUE);
   *step = collecting->step[--collecting->open];
+  if (collecting->open == 0)
+    collecting->covered += event->time - collecting->openSince;
 }
 
 static void collectingStart(CollectingRow row, LogEvent event, TypeCacheTell plan)

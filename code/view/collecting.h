@@ -61,6 +61,8 @@ typedef struct CollectingStruct {
   uint64_t abandoned;
   uint64_t incomplete, condemned, reclaimed; /* after CollectingOver; the last two by complete ones */
   uint64_t pauses, paused, longest, longestAt;
+  uint64_t covered;          /* ns in which there was any pause: where threads collect at a time, it counts once */
+  uint64_t openSince;        /* if any step is open */
   uint64_t length[CollectingLENGTHS];
 } CollectingStruct, *Collecting;
 

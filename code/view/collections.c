@@ -135,8 +135,8 @@ static Bool collectionsText(FILE *out, void *data)
     fprintf(out, ", of which %llu not complete", (unsigned long long)view->found.incomplete);
   fprintf(out, "\nabandoned      %llu%s\n", (unsigned long long)view->found.abandoned,
           view->found.abandoned > 0 ? ": a thread did not stop in time" : "");
-  fprintf(out, "pauses         %llu: %.9f s in all, %.2f%% of %.9f s\n", (unsigned long long)view->found.pauses,
-          (double)view->found.paused / 1e9, collectionsPercent(view->found.paused, log.last - log.first),
+  fprintf(out, "pauses         %llu: %.9f s in all, in %.2f%% of %.9f s\n", (unsigned long long)view->found.pauses,
+          (double)view->found.paused / 1e9, collectionsPercent(view->found.covered, log.last - log.first),
           (double)(log.last - log.first) / 1e9);
   if (view->found.pauses > 0)
     fprintf(out, "longest        %.9f s, at %.9f s\n", (double)view->found.longest / 1e9,
@@ -188,8 +188,9 @@ static Bool collectionsJson(FILE *out, void *data)
           "{\"count\": %zu, \"incomplete\": %llu, \"abandoned\": %llu, \"condemned\": %llu, \"reclaimed\": %llu,\n ",
           view->found.rows, (unsigned long long)view->found.incomplete, (unsigned long long)view->found.abandoned,
           (unsigned long long)view->found.condemned, (unsigned long long)view->found.reclaimed);
-  fprintf(out, "\"pauses\": %llu, \"paused\": %.9f, \"longest\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
-          (unsigned long long)view->found.pauses, (double)view->found.paused / 1e9, (double)view->found.longest / 1e9,
+  fprintf(out, "\"pauses\": %llu, \"paused\": %.9f, \"covered\": %.9f, \"longest\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
+          (unsigned long long)view->found.pauses, (double)view->found.paused / 1e9, (double)view->found.covered / 1e9,
+          (double)view->found.longest / 1e9,
           view->found.pauses > 0 ? DocumentSince(log.first, view->found.longestAt) : 0,
           (double)(log.last - log.first) / 1e9);
   fputs("\"lengths\": [", out);
