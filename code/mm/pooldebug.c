@@ -373,6 +373,10 @@ Res PoolDebugAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero
   if (size > debugSizeMAX || before > debugSizeMAX)
     return ResMEMORY;
   res = pool->class->debugs->alloc(&block, pool, before + debugRounded(size), align, zero);
+  if (res != ResOK && size <= __atomic_load_n(&pool->debug->held, __ATOMIC_RELAXED)) { /* which is memory, too */
+    PoolDebugDrain(pool);
+    res = pool->class->debugs->alloc(&block, pool, before + debugRounded(size), align, zero);
+  }
   if (res != ResOK)
     return res;
   header = debugHeader((char *)block + before);

@@ -318,6 +318,29 @@ static void testQuarantine(const char *class)
   PoolDestroy(pool);
 }
 
+/* testPoor -- memory that is in quarantine serves before an allocation fails */
+static void testPoor(const char *class)
+{
+  Arena rich = arena;
+  Pool pool;
+  Addr addr;
+  int i, failed = 0;
+
+  if (ArenaCreate(&arena, ChunkSIZE) != ResOK)
+    return;
+  pool = newPool(class, NULL, 0);
+  (void)ArenaCommitLimitSet(arena, 16 << 20);
+  for (i = 0; i < 30000; ++i)
+    if (PoolAlloc(&addr, pool, 1000) == ResOK)
+      give(pool, (void *)addr, 1000);
+    else
+      ++failed;
+  TapIs(failed, 0, "%s: what is in quarantine makes no allocation fail", class);
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+  arena = rich;
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed();
@@ -328,6 +351,8 @@ int main(void)
   testRight("SGFDebug", seed + 1);
   testQuarantine("MVFFDebug");
   testQuarantine("SGFDebug");
+  testPoor("MVFFDebug");
+  testPoor("SGFDebug");
   testFaults("MVFFDebug", TRUE);
   testFaults("SGFDebug", FALSE);
   ArenaDestroy(arena);
