@@ -206,7 +206,9 @@ Res AMSCreate(Pool *poolReturn, Arena arena, const AMSFormatStruct *format, cons
     memcpy(all, params, n * sizeof *all);
   all[n] = (PoolParamStruct){ "align", format->align };
   all[n + 1] = (PoolParamStruct){ "header", format->headerSize };
-  res = PoolCreateOf(poolReturn, arena, &amsClass, all, n + 2);
+  res = AMSThreadsFork();
+  if (res == ResOK)
+    res = PoolCreateOf(poolReturn, arena, &amsClass, all, n + 2);
   if (res == ResOK)
     PoolAMS(*poolReturn)->format = *format;
   return res;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "mm/mallocpool.h"
+#include "mm/forks.h"
 
 enum {
   amsThreadAGAINMS = 10, /* ms after which a thread that has not stopped gets the signal again */
@@ -30,7 +30,7 @@ static LockStruct amsThreadLock = LockINITIALIZER;
 static RingStruct amsThreads = RingINITIALIZER(amsThreads);
 static UnitsStruct amsThreadUnits;
 static int amsThreadSignal = SIGPWR;
-static Bool amsThreadReady;        /* handler, key and fork handlers are set */
+static Bool amsThreadReady;        /* handler and key are set */
 static pthread_key_t amsThreadKey; /* whose destructor deregisters a thread that ends */
 static uint32_t amsThreadRound;    /* odd: threads are to stop, or have */
 static uint32_t amsThreadStopped;  /* so many have, in this round */
@@ -138,6 +138,16 @@ void AMSThreadsResume(void)
   amsThreadWake(&amsThreadRound);
 }
 
+/* amsThreadAway -- is the calling thread, which is registered, on another stack than its own (a coroutine's, or one for
+ * signals)?  Then what its own one refers to cannot be found: where it was left is not known. */
+static __attribute__((noinline)) Bool amsThreadAway(void)
+{
+  AMSThread self = AMSThreadSelf;
+  Word sp = (Word)__builtin_frame_address(0);
+
+  return self != NULL && (sp < self->low || sp >= self->high);
+}
+
 Res AMSThreadsStop(AMSStopStruct *stopReturn)
 {
   uint32_t round = amsThreadRound + 1;
@@ -145,6 +155,10 @@ Res AMSThreadsStop(AMSStopStruct *stopReturn)
   unsigned again;
 
   AVER((round & 1) == 1);
+  if (amsThreadAway()) {
+    *stopReturn = (AMSStopStruct){ .threads = 1 };
+    return ResFAIL;
+  }
   __atomic_store_n(&amsThreadStopped, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&amsThreadRound, round, __ATOMIC_RELEASE);
   for (again = 0; again < amsThreadAGAIN; ++again) {
@@ -233,6 +247,15 @@ static void amsThreadForkChild(void)
   amsThreadForkDone();
 }
 
+Res AMSThreadsFork(void)
+{
+  static Bool watched;
+
+  return __atomic_exchange_n(&watched, TRUE, __ATOMIC_RELAXED) ||
+                 pthread_atfork(amsThreadForkPrepare, amsThreadForkDone, amsThreadForkChild) == 0
+             ? ResOK : ResMEMORY;
+}
+
 /* amsThreadPrepare -- before the first thread is registered, with the lock */
 static Res amsThreadPrepare(void)
 {
@@ -242,8 +265,6 @@ static Res amsThreadPrepare(void)
     return ResOK;
   (void)sigfillset(&action.sa_mask); /* no handler of the program's runs in a thread that is to be stopped */
   if (sigaction(amsThreadSignal, &action, NULL) != 0 || pthread_key_create(&amsThreadKey, amsThreadEnd) != 0)
-    return ResFAIL;
-  if (pthread_atfork(amsThreadForkPrepare, amsThreadForkDone, amsThreadForkChild) != 0)
     return ResFAIL;
   UnitsInit(&amsThreadUnits, sizeof(struct AMSThreadStruct));
   amsThreadReady = TRUE;

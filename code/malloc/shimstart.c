@@ -21,6 +21,7 @@
 #include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
 #include "malloc/shimsync.h"
+#include "mm/forks.h"
 #include "mm/mallocpool.h"
 
 /* shimTellProcess -- the process's first thread; and the modules, where sites are nothing without them */

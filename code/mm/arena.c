@@ -99,7 +99,7 @@ static Size arenaSpareLimit(Size limit)
   return (Size)PoolSettingOf("Arena", "spare", limit);
 }
 
-Res ArenaCreate(Arena *arenaReturn, Size size)
+Res ArenaMake(Arena *arenaReturn, Size size)
 {
   void *p;
   Arena arena;

@@ -41,9 +41,12 @@ typedef struct ArenaStruct {
 
 #define ArenaSpareLimitDEFAULT ((Size)32 << 20) /* bytes; measured, see design/mm.md .arena.spare */
 
-/* ArenaCreate -- a new arena that reserves `size` bytes at once, rounded up to chunks, at least one
+/* ArenaCreate -- a new arena that reserves `size` bytes at once, rounded up to chunks, at least one.  From then on a fork
+ * takes the locks of all arenas and pools, so that the child may use them (forks.c).
+ * ArenaMake -- the same without that, for the process's malloc, which sees to forks itself
  * errors   ResMEMORY */
 extern Res ArenaCreate(Arena *arenaReturn, Size size);
+extern Res ArenaMake(Arena *arenaReturn, Size size);
 
 /* ArenaDestroy -- give everything back.  The arena's pools must have been destroyed. */
 extern void ArenaDestroy(Arena arena);

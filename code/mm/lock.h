@@ -1,7 +1,7 @@
 /* lock.h -- mutual exclusion for the slow paths
  *
  * A word and a futex: no mutex of POSIX threads, because those are what this very library traces for the program
- * (shimsync.c).  Locks are taken in this order, and all of them before a fork (mallocpool.h): registry, then pools,
+ * (shimsync.c).  Locks are taken in this order, and all of them before a fork (forks.h): registry, then pools,
  * then arenas, then the store of caches.  Not recursive, but for the thread that has all of them for a fork: handlers
  * of the program's run before and after it, and may allocate.  errno is kept.
  *

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .mallocpool .fork      Tests: test/mm/malloctest.c
+ * Design: design/mm.md .mallocpool      Tests: test/mm/malloctest.c
  */
 #include "mm/mallocpool.h"
 
@@ -13,8 +13,7 @@
  * slow path without a test of its own. */
 static SGF mallocPoolSGF;
 
-/* Guards the making of the pool; the first in the order of locks. */
-static LockStruct mallocPoolCreateLock = LockINITIALIZER;
+LockStruct MallocPoolLock = LockINITIALIZER;
 
 static Bool mallocPoolDebug; /* it is, or will be, of the debug variety */
 
@@ -26,9 +25,9 @@ static __attribute__((noinline, cold)) SGF mallocPoolCreate(void)
   Pool pool;
   SGF sgf;
 
-  LockClaim(&mallocPoolCreateLock);
+  LockClaim(&MallocPoolLock);
   sgf = mallocPoolGet();
-  if (sgf == NULL && ArenaCreate(&arena, ChunkSIZE) == ResOK) {
+  if (sgf == NULL && ArenaMake(&arena, ChunkSIZE) == ResOK) {
     if (PoolCreate(&pool, arena, mallocPoolDebug ? "SGFDebug" : "SGF", NULL, 0) == ResOK) {
       sgf = PoolSGF(pool);
       __atomic_store_n(&mallocPoolSGF, sgf, __ATOMIC_RELEASE);
@@ -36,7 +35,7 @@ static __attribute__((noinline, cold)) SGF mallocPoolCreate(void)
       ArenaDestroy(arena);
     }
   }
-  LockRelease(&mallocPoolCreateLock);
+  LockRelease(&MallocPoolLock);
   return sgf;
 }
 
@@ -98,49 +97,4 @@ Bool MMOwns(const void *p)
   SGF sgf = mallocPoolGet();
 
   return sgf != NULL && PoolOfAddr(p) == &sgf->poolStruct;
-}
-
-/* ---- Taking every lock of the memory manager ---- */
-
-/* mallocPoolEachLock -- `visit` every lock of every pool, and then of every arena */
-static void mallocPoolEachLock(void (*visit)(Lock))
-{
-  Ring a, p, afterA, afterP;
-
-  RING_FOR(a, &ArenaRegistry, afterA)
-    RING_FOR(p, &RING_ELT(ArenaStruct, arenasRing, a)->poolRing, afterP)
-      visit(&RING_ELT(PoolStruct, arenaRing, p)->lock);
-  RING_FOR(a, &ArenaRegistry, afterA)
-    visit(&RING_ELT(ArenaStruct, arenasRing, a)->lock);
-}
-
-/* Handlers of the malloc and of collected pools (code/ams) may both be there: the first has the locks, and gives them
- * back last. */
-static unsigned mallocPoolForks;
-
-void MMForkPrepare(void)
-{
-  if (LockForking) {
-    ++mallocPoolForks;
-    return;
-  }
-  LockClaim(&mallocPoolCreateLock);
-  LockClaim(&ArenaRegistryLock);
-  mallocPoolEachLock(LockClaim);
-  LockClaim(&SGFCacheStoreLock);
-  LockForking = TRUE;
-}
-
-void MMForkDone(void)
-{
-  if (mallocPoolForks > 0) {
-    --mallocPoolForks;
-    return;
-  }
-  LockForking = FALSE;
-  PoolDebugForked();
-  LockRelease(&SGFCacheStoreLock);
-  mallocPoolEachLock(LockRelease);
-  LockRelease(&ArenaRegistryLock);
-  LockRelease(&mallocPoolCreateLock);
 }

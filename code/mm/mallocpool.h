@@ -6,13 +6,14 @@
  *
  * Failure is NULL.  Sizes of 0 count as 1.  Objects are aligned to 16 bytes.  Any thread may free any object.
  *
- * Design: design/mm.md .mallocpool .fork      Tests: test/mm/malloctest.c
+ * Design: design/mm.md .mallocpool      Tests: test/mm/malloctest.c
  */
 #ifndef MM_MALLOCPOOL_H
 #define MM_MALLOCPOOL_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "mm/lock.h"
 #include "mm/poolsgf.h"
 
 /* MMDebug -- let the pool be of class SGFDebug; before it is made.  Then only MMPool and the functions for forks, and
@@ -36,17 +37,7 @@ extern void *MMResize(void *old, Size size);
 /* MMOwns -- is `p` in our pool?  Any address may be asked about. */
 extern Bool MMOwns(const void *p);
 
-/* ---- Forking while other threads are in the memory manager ----
- *
- * A fork copies every lock as it is.  So whoever forks takes all of them first, and both processes release them: the
- * child finds arenas and pools in order.  Caches of threads that the child lacks are as they were in mid-operation: the
- * child never takes a block from them; what it frees into them stays there.
- *
- * Threads: MMForkPrepare in the thread that forks, before it; MMForkDone in both processes, in the thread that is then
- * there: in the child it is the one that holds the locks.
- */
-
-extern void MMForkPrepare(void);
-extern void MMForkDone(void);
+/* MallocPoolLock -- guards the making of the pool; the first in the order of locks.  For forks.c */
+extern LockStruct MallocPoolLock;
 
 #endif /* MM_MALLOCPOOL_H */

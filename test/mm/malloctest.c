@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "mm/arena.h"
+#include "mm/forks.h"
 #include "mm/mallocpool.h"
 #include "mm/poolsgf.h"
 #include "tap.h"

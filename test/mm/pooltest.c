@@ -2,6 +2,10 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "mm/arena.h"
 #include "mm/freetree.h"
 #include "mm/pool.h"
@@ -476,6 +480,56 @@ static int events(void)
   return 0;
 }
 
+/* ---- Fork ---- */
+
+static Pool forkPool;
+static Bool forkOver;
+
+static void forkUse(Pool pool, Size size)
+{
+  Addr addr;
+
+  if (PoolAlloc(&addr, pool, size) == ResOK)
+    PoolFree(pool, addr, size);
+}
+
+static void *forkBusy(void *closure)
+{
+  while (!__atomic_load_n(&forkOver, __ATOMIC_RELAXED)) {
+    forkUse(forkPool, 100);
+    forkUse(forkPool, 200000);
+  }
+  return closure;
+}
+
+/* testFork -- children of fork use a pool in which other threads were busy */
+static void testFork(const char *class)
+{
+  pthread_t thread[2];
+  int i, status, bad = 0;
+
+  forkPool = newPool(class, NULL, 0);
+  forkOver = FALSE;
+  for (i = 0; i < 2; ++i)
+    if (pthread_create(&thread[i], NULL, forkBusy, NULL) != 0)
+      abort();
+  for (i = 0; i < 50; ++i) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      (void)alarm(20);
+      forkUse(forkPool, 100);
+      forkUse(forkPool, 300000);
+      _exit(0);
+    }
+    bad += waitpid(pid, &status, 0) != pid || status != 0;
+  }
+  __atomic_store_n(&forkOver, TRUE, __ATOMIC_RELAXED);
+  for (i = 0; i < 2; ++i)
+    pthread_join(thread[i], NULL);
+  TapIs(bad, 0, "%s: children of fork allocate, whatever other threads were doing", class);
+  PoolDestroy(forkPool);
+}
+
 int main(int argc, char **argv)
 {
   if (argc > 1 && strcmp(argv[1], "events") == 0)
@@ -492,6 +546,9 @@ int main(int argc, char **argv)
   testSGFLarge();
   testSGFLimits();
   testSGFSlabs();
+  testFork("MVFF");
+  testFork("SGF");
+  testFork("MVFFDebug");
   ArenaDestroy(arena);
   return TapDone();
 }

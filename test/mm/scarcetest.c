@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "mm/arena.h"
+#include "mm/forks.h"
 #include "mm/mallocpool.h"
 #include "mm/pages.h"
 #include "mm/pool.h"
