@@ -184,7 +184,8 @@ extern void AMSWrite(Pool pool, Addr object, Addr *slot, Addr value);
 extern Addr AMSWeakGet(Pool pool, Addr *slot);
 
 /* AMSFinalize -- when this object is found to be unreachable, keep it once more, and post a message
- * errors   ResMEMORY; ResPARAM: it is no object of the pool */
+ * errors   ResMEMORY; ResPARAM: it is no object of the pool.  (Where an allocation point has committed objects since the
+ *          last collection any aligned address is believed.) */
 extern Res AMSFinalize(Pool pool, Addr object);
 
 /* AMSMessageGet -- the next object that was found to be unreachable, oldest first; FALSE: there is none.  From then on
@@ -196,14 +197,15 @@ extern Bool AMSMessageGet(Addr *objectReturn, Pool pool);
 /* AMSCollect -- a whole collection: all that is unreachable now is taken back when it returns
  *
  * Others may allocate and write meanwhile.  If a collection is in progress it is finished first.
- * errors   ResFAIL: a thread could not be stopped in time (design/ams.md .stop.bound): there was none
+ * errors   ResFAIL: a thread could not be stopped in time (design/ams.md .stop.bound), or the calling thread, which is
+ *          registered, is on another stack than its own (a coroutine's, or that of a signal handler): there was none
  */
 extern Res AMSCollect(Pool pool);
 
 /* AMSStart -- begin a collection in increments; nothing if one is in progress.  Errors as AMSCollect. */
 extern Res AMSStart(Pool pool);
 
-/* AMSStep -- one increment of at most `us` microseconds (design/ams.md .pause)
+/* AMSStep -- one increment of at most `us` microseconds (design/ams.md .pause), and of the least that can be done
  * returns  TRUE: the collection is not complete yet */
 extern Bool AMSStep(Pool pool, unsigned us);
 

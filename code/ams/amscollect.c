@@ -171,12 +171,14 @@ static Bool amsCollectStep(AMS ams, unsigned us)
 {
   uint64_t begin = AMSNow(), last = begin, now = begin;
 
-  while (ams->phase != AMSPhaseIDLE && now - begin < (uint64_t)us * 1000) {
+  while (ams->phase != AMSPhaseIDLE) {
     AMSPhase phase = ams->phase;
     amsCollectSome(ams);
     now = AMSNow();
     ams->phaseNs[phase] += now - last;
     last = now;
+    if (now - begin >= (uint64_t)us * 1000)
+      break;
   }
   if (ams->stats.stepMaxNs < now - begin)
     ams->stats.stepMaxNs = now - begin;
@@ -240,6 +242,15 @@ Res AMSCollectFor(AMS ams, const char *why)
 
 Res AMSCollect(Pool pool) { return AMSCollectFor(PoolAMS(pool), "client"); }
 
+/* amsCollectLater -- a thread could not be stopped, perhaps for long: try again when as much more was allocated, not at
+ * once, because each try stops all others for a second */
+static void amsCollectLater(AMS ams)
+{
+  AMSClaim(ams);
+  ams->since = 0;
+  LockRelease(&AMSPool(ams)->lock);
+}
+
 void AMSAuto(AMS ams)
 {
   Bool idle, due, step;
@@ -251,8 +262,10 @@ void AMSAuto(AMS ams)
   due = idle && ams->since >= ams->threshold && ams->since >= ams->survived / 2;
   step = !idle && ams->sinceStep >= amsCollectBYTES;
   LockRelease(&AMSPool(ams)->lock);
-  if (due && amsCollectStartFor(ams, "threshold") != ResOK)
+  if (due && amsCollectStartFor(ams, "threshold") != ResOK) {
+    amsCollectLater(ams);
     return;
+  }
   if (!idle || due) {
     if (ams->pauseUs == 0)
       amsCollectFinish(ams);

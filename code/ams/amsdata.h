@@ -136,7 +136,7 @@ typedef struct AMSStruct {
   Addr piece;                /* a large object that is being scanned; NULL: none */
   Word pieceNext;            /* the rest of it */
   Size allocated;            /* bytes of registered objects */
-  Size since;                /* bytes of objects registered since the last collection began */
+  Size since;                /* bytes of objects registered since the last collection began, or should have */
   Size survived;             /* bytes that the last one left */
   Size sinceStep;            /* bytes of runs given out since the last automatic increment */
   AMSArrayStruct final;      /* registered for finalization */
@@ -214,6 +214,10 @@ enum { AMSScanROOT, AMSScanSTACK, AMSScanSEG };
 /* AMSSegFind -- the object that `addr`, which may be anything, points into: its first byte; NULL: none */
 extern Addr AMSSegFind(AMS ams, Word addr);
 
+/* AMSSegIs -- can an object begin at `base`?  One does, or it is in the run of an allocation point, whose objects are not
+ * known yet. */
+extern Bool AMSSegIs(AMS ams, Word base);
+
 /* AMSSegSweep -- take back unmarked objects, and clear the marks; an empty segment goes back to the arena
  * The segment is on no ring; afterwards it is where it belongs. */
 extern void AMSSegSweep(AMS ams, AMSSeg seg);
@@ -290,8 +294,13 @@ typedef struct AMSStopStruct {
   unsigned signals;          /* sent */
 } AMSStopStruct;
 
+/* AMSThreadsFork -- from now on a fork takes the lock of the list, and those of all pools, so that the child may collect
+ * errors   ResMEMORY */
+extern Res AMSThreadsFork(void);
+
 /* AMSThreadsStop -- stop all registered threads but the calling one; the lock of the list is held
- * errors   ResFAIL: one did not come in time; none is stopped then */
+ * errors   ResFAIL: one did not come in time, or the calling one is on another stack than its own; none is stopped
+ *          then */
 extern Res AMSThreadsStop(AMSStopStruct *stopReturn);
 extern void AMSThreadsResume(void);
 

@@ -49,7 +49,8 @@ static Res amsFinalRoom(AMS ams)
 {
   AMSArrayStruct *message = &ams->message;
 
-  if (ams->messageNext > 0 && !AMSMarking(ams)) { /* forget those that were got */
+  /* Forget those that were got, when they are half of all: so each moves once, however many there are. */
+  if (ams->messageNext > message->count / 2 && !AMSMarking(ams)) {
     message->count -= ams->messageNext;
     memmove(message->at, message->at + ams->messageNext, message->count * sizeof *message->at);
     ams->messageNext = 0;
@@ -65,7 +66,7 @@ Res AMSFinalize(Pool pool, Addr object)
   Res res = ResPARAM;
 
   AMSClaim(ams);
-  if (object != NULL && PoolOfAddr(AMSBase(ams, object)) == pool)
+  if (object != NULL && AMSSegIs(ams, (Word)AMSBase(ams, object)))
     res = amsFinalRoom(ams);
   if (res == ResOK)
     ams->final.at[ams->final.count++] = object;

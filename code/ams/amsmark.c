@@ -70,7 +70,16 @@ static inline void amsMark(AMS ams, Word base, Word *word)
     amsMarkOverflow(ams, base);
 }
 
-/* amsMarkWord -- where the mark of an exact reference is; NULL: it does not lead to a segment of the pool */
+/* amsMarkAcross -- may a reference and the header before it lie in two grains?  Then it is either that of an object
+ * which is a header only and ends its segment, or that of another pool's object, which begins the next one. */
+static inline Bool amsMarkAcross(AMS ams, Word base)
+{
+  Size header = ams->format.headerSize;
+
+  return ((base + header) & (ArenaGrainSIZE - 1)) < header;
+}
+
+/* amsMarkWord -- where the mark of an exact reference is; NULL: it does not lead to an object of the pool */
 static inline Word *amsMarkWord(AMS ams, Word *baseIO)
 {
   Word base = *baseIO;
@@ -78,6 +87,8 @@ static inline Word *amsMarkWord(AMS ams, Word *baseIO)
   uint8_t kind;
   AMSSeg seg;
 
+  if (UNLIKELY(amsMarkAcross(ams, base)) && AMSSegFind(ams, base) != (Addr)base)
+    return NULL;
   if (LIKELY(side != NULL)) {
     kind = side->kind[AMSSideGrain(base)];
     if (UNLIKELY(kind != AMSSegSMALL)) {
@@ -151,18 +162,20 @@ void AMSFixAmbig(AMS ams, Word word)
 
   if (ChunkSlot((const void *)word) != ChunkSlotNONE)
     amsMarkAmbig(ams, word);
-  if (header != 0 && ChunkSlot((const void *)(word - header)) != ChunkSlotNONE) /* an object that is a header only */
+  /* An object that is a header only, perhaps at the end of a chunk. */
+  if (header != 0 && ChunkSlot((const void *)(word - header)) != ChunkSlotNONE)
     amsMarkAmbig(ams, word - header);
 }
 
 __attribute__((no_sanitize("address", "thread"), noinline))
 void AMSFixArea(AMS ams, Word base, Word limit)
 {
+  Size header = ams->format.headerSize;
   Word at;
 
   for (at = WordAlignUp(base, sizeof(Word)); at + sizeof(Word) <= limit; at += sizeof(Word)) {
     Word word = *(const volatile Word *)at;
-    if (ChunkSlot((const void *)word) != ChunkSlotNONE)
+    if (ChunkSlot((const void *)word) != ChunkSlotNONE || ChunkSlot((const void *)(word - header)) != ChunkSlotNONE)
       AMSFixAmbig(ams, word);
   }
 }

@@ -250,7 +250,7 @@ static void testSlot(void)
   *slot = weak[0] = (Addr)make(ap, 1);
   if (AMSThreadRegister() != ResOK)
     abort();
-  AMSThreadSelf->low = AMSThreadSelf->high; /* nor here, but the slot is */
+  /* Nor here, but the slot is. */
   AMSThreadSelf->high = (Word)__builtin_frame_address(0);
   AMSThreadSelf->slot = slot;
   TapOk(AMSCollect(pool) == ResOK && weak[0] == *slot, "but not if a thread is about to overwrite that reference");
@@ -518,6 +518,24 @@ static void *threadBlocks(void *closure)
   return closure;
 }
 
+/* stallsOnce -- is half as much as the threshold allocated behind a collection that could not begin, without another try? */
+static Bool stallsOnce(void)
+{
+  static const PoolParamStruct params[] = { { "threshold", 1 << 20 } };
+  AMSStatsStruct stats = { .abandoned = 0 };
+  Pool pool = newPool(params, 1);
+  AMSAP ap = newAP(pool);
+  Count n;
+
+  while (stats.abandoned == 0 && make(ap, 1000) != NULL)
+    AMSStatsGet(&stats, pool);
+  for (n = 0; n < (1 << 19) / 8000; ++n)
+    (void)make(ap, 1000);
+  AMSStatsGet(&stats, pool);
+  PoolDestroy(pool);
+  return stats.abandoned == 1;
+}
+
 static void testBlocked(void)
 {
   pthread_t thread;
@@ -532,6 +550,7 @@ static void testBlocked(void)
   TapIs(AMSCollect(threadPool), ResFAIL, "a thread that blocks the signal: no collection, and nobody waits for ever");
   AMSStatsGet(&stats, threadPool);
   TapIs(stats.abandoned, 1, "that is counted");
+  TapOk(stallsOnce(), "a pool with a threshold does not try again at once");
   __atomic_store_n(&threadGo, FALSE, __ATOMIC_RELEASE);
   pthread_join(thread, NULL);
   TapIs(AMSCollect(threadPool), ResOK, "afterwards there are collections again");
