@@ -55,6 +55,7 @@ static Res amsInit(Pool pool, Word value[])
   RingInit(&ams->roots);
   RingInit(&ams->large);
   RingInit(&ams->unswept);
+  RingInit(&ams->gone);
   RingInit(&ams->rescan);
   for (i = 0; i < AMSBINS; ++i)
     RingInit(&ams->bins[i]);
@@ -176,7 +177,8 @@ static Bool amsCheck(Pool pool)
       return FALSE;
   }
   return (ams->epoch & 1) == (Word)AMSMarking(ams) && ams->queueCount <= ams->queueMax + amsQueueSPARE &&
-         (ams->phase != AMSPhaseIDLE || (RingIsSingle(&ams->unswept) && RingIsSingle(&ams->rescan))) &&
+         (ams->phase != AMSPhaseIDLE || (RingIsSingle(&ams->unswept) && RingIsSingle(&ams->rescan) && RingIsSingle(&ams->gone) &&
+                                            ams->apsUnswept == 0)) &&
          ams->messageNext <= ams->message.count && ams->message.count <= ams->message.capacity;
 }
 

@@ -46,6 +46,24 @@ void AMSAPDestroy(AMSAP point)
   LockRelease(&AMSPool(ams)->lock);
 }
 
+void AMSAPSweep(AMS ams, AMSAPFull ap)
+{
+  if (!ap->unswept)
+    return;
+  ap->unswept = FALSE;
+  --ams->apsUnswept;
+  AMSSegSweep(ams, ap->seg);
+}
+
+void AMSAPSweepOne(AMS ams)
+{
+  Ring node = ams->aps.next;
+
+  while (!RING_ELT(struct AMSAPFullStruct, ring, node)->unswept)
+    node = node->next;
+  AMSAPSweep(ams, RING_ELT(struct AMSAPFullStruct, ring, node));
+}
+
 /* amsApRegister -- the objects below `limit` get their bits, and the tile begins there */
 static void amsApRegister(AMS ams, AMSAPFull ap, Word limit)
 {
@@ -119,6 +137,7 @@ static void amsApGiveBack(AMS ams, AMSAPFull ap)
   AMSSeg seg = ap->seg;
   Count rest;
 
+  AMSAPSweep(ams, ap);
   amsApUntrap(ap);
   amsApRegister(ams, ap, ap->ap.init);
   if (seg->kind == AMSSegSMALL) {
@@ -235,6 +254,10 @@ static Res amsApRefillSmall(AMS ams, AMSAPFull ap, Size size)
   if (amsApFiled(ams, ap, n) || amsApSwept(ams, ap, n, amsApSWEEPS))
     return ResOK;
   res = AMSSegNewSmall(&seg, ams);
+  while (res != ResOK && !RingIsSingle(&ams->gone)) {
+    AMSSegGive(ams);
+    res = AMSSegNewSmall(&seg, ams);
+  }
   if (res == ResOK)
     (void)amsApTake(ams, ap, seg, n);
   else if (amsApSwept(ams, ap, n, SIZE_MAX))

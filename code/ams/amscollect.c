@@ -107,8 +107,9 @@ static void amsCollectSweep(AMS ams)
   RingAppend(&ams->unswept, &ams->large);
   RING_FOR(node, &ams->aps, after) {
     AMSAPFull ap = RING_ELT(struct AMSAPFullStruct, ring, node);
-    if (ap->seg != NULL)
-      AMSSegSweep(ams, ap->seg);
+    AVER(!ap->unswept);
+    ap->unswept = ap->seg != NULL;
+    ams->apsUnswept += ap->unswept;
   }
 }
 
@@ -127,12 +128,23 @@ static void amsCollectEnd(AMS ams)
                    amsCollectSeconds(ams, AMSPhaseWEAK), amsCollectSeconds(ams, AMSPhaseSWEEP));
 }
 
-static void amsCollectSweepOne(AMS ams)
+/* amsCollectSweepOne -- sweep a segment, or give back a piece of what was swept; FALSE: there is nothing left */
+static Bool amsCollectSweepOne(AMS ams)
 {
-  AMSSeg seg = RING_ELT(AMSSegStruct, ring, ams->unswept.next);
+  AMSSeg seg;
 
-  RingRemove(&seg->ring);
-  AMSSegSweep(ams, seg);
+  if (!RingIsSingle(&ams->gone)) {
+    AMSSegGive(ams);
+  } else if (ams->apsUnswept > 0) {
+    AMSAPSweepOne(ams);
+  } else if (!RingIsSingle(&ams->unswept)) {
+    seg = RING_ELT(AMSSegStruct, ring, ams->unswept.next);
+    RingRemove(&seg->ring);
+    AMSSegSweep(ams, seg);
+  } else {
+    return FALSE;
+  }
+  return TRUE;
 }
 
 /* amsCollectSome -- the least that is done at a time */
@@ -158,10 +170,8 @@ static void amsCollectSome(AMS ams)
       amsCollectSweep(ams);
     break;
   case AMSPhaseSWEEP:
-    if (RingIsSingle(&ams->unswept))
+    if (!amsCollectSweepOne(ams))
       amsCollectEnd(ams);
-    else
-      amsCollectSweepOne(ams);
     break;
   }
 }

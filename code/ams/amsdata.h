@@ -9,7 +9,7 @@
  *   a tile that is the run of an allocation point, [ap->base, ap->top), is no object
  *   mark has no bit unless a collection is in progress;  what counts of it is mark & object
  *   in a run of an allocation point all marks are set while objects are marked
- *   a large segment has one object, at its beginning, or none, while an allocation point has it
+ *   a large segment has one object, at its beginning; or none, while an allocation point has it, or it is gone
  *   a segment is attached to one allocation point at most, and then on no ring of the pool
  *
  * Design: design/ams.md      Tests: test/ams/amstest.c
@@ -71,6 +71,7 @@ struct AMSAPFullStruct {
   Word top;            /* the end of its tile, and of the run; limit has the same value unless trapped */
   Word initAtFlip;     /* trapped: what was below this when the collection began is committed */
   Bool trapped;        /* a collection has begun since the run was taken: limit is 0 */
+  Bool unswept;        /* its segment is to be swept before any of its objects gets a bit */
 };
 
 struct AMSRootStruct {
@@ -125,6 +126,9 @@ typedef struct AMSStruct {
   RingStruct bins[AMSBINS];  /* small segments by the logarithm of maxRun; 0: nothing is free, or one unit */
   RingStruct large;
   RingStruct unswept;        /* before they are swept */
+  RingStruct gone;           /* large ones, swept and empty: their memory is given back piece by piece */
+  Word goneNext;             /* what is left of the first of them; 0: all */
+  Count apsUnswept;          /* allocation points with `unswept` */
   RingStruct rescan;
   AMSPhase phase;
   struct AMSScanStruct scan;
@@ -222,12 +226,20 @@ extern Bool AMSSegIs(AMS ams, Word base);
  * The segment is on no ring; afterwards it is where it belongs. */
 extern void AMSSegSweep(AMS ams, AMSSeg seg);
 
+/* AMSSegGive -- give back a piece of what is gone; there is something */
+extern void AMSSegGive(AMS ams);
+
 /* AMSSegDestroy -- give a segment back; on no ring */
 extern void AMSSegDestroy(AMS ams, AMSSeg seg);
 
 extern Bool AMSSegCheck(AMS ams, AMSSeg seg);
 
 /* ---- amsap.c ---- */
+
+/* AMSAPSweep -- sweep its segment, if that was not done yet
+ * AMSAPSweepOne -- the same of any allocation point that has such a segment; there is one */
+extern void AMSAPSweep(AMS ams, AMSAPFull ap);
+extern void AMSAPSweepOne(AMS ams);
 
 /* AMSAPFlip -- threads are stopped: register what is committed; what is not will not be */
 extern void AMSAPFlip(AMS ams, AMSAPFull ap);

@@ -11,6 +11,8 @@
 #include "base/aver.h"
 #include "mm/pages.h"
 
+enum { amsSegPIECE = 256 << 10 }; /* bytes that are given back to the system at a time */
+
 #define amsSegUnits(ams, size) ((Count)((size) >> (ams)->shift))
 
 static Index amsSegUnitOf(AMS ams, AMSSeg seg, Word addr) { return amsSegUnits(ams, addr - (Word)SegBase(&seg->seg)); }
@@ -305,6 +307,23 @@ static Bool amsSegSweepLarge(AMS ams, AMSSeg seg)
   return alive;
 }
 
+/* To give back a large object takes the kernel 0.1 ms or more a MiB: too long for one increment. */
+void AMSSegGive(AMS ams)
+{
+  AMSSeg seg = RING_ELT(AMSSegStruct, ring, ams->gone.next);
+  Word from = ams->goneNext != 0 ? ams->goneNext : (Word)SegBase(&seg->seg), limit = (Word)SegLimit(&seg->seg);
+
+  AVER(!RingIsSingle(&ams->gone) && from < limit);
+  if (limit - from > amsSegPIECE) {
+    PagesDecommit((Addr)from, amsSegPIECE);
+    ams->goneNext = from + amsSegPIECE;
+    return;
+  }
+  ams->goneNext = 0;
+  RingRemove(&seg->ring);
+  AMSSegDestroy(ams, seg);
+}
+
 void AMSSegSweep(AMS ams, AMSSeg seg)
 {
   Size reclaimed = ams->reclaimed;
@@ -322,7 +341,9 @@ void AMSSegSweep(AMS ams, AMSSeg seg)
                empty ? 0 : SegSize(&seg->seg) - ((Size)seg->free << ams->shift));
   if (seg->ap != NULL)
     return;
-  if (empty)
+  if (empty && seg->kind == AMSSegLARGE && SegSize(&seg->seg) > amsSegPIECE)
+    RingInsertBefore(&ams->gone, &seg->ring);
+  else if (empty)
     AMSSegDestroy(ams, seg);
   else
     AMSSegFile(ams, seg);
@@ -363,7 +384,7 @@ Bool AMSSegCheck(AMS ams, AMSSeg seg)
   if (seg->ap != NULL && !amsSegCheckAP(ams, seg))
     return FALSE;
   if (seg->kind != AMSSegSMALL)
-    return seg->kind == AMSSegLARGE && (seg->object || seg->ap != NULL);
+    return seg->kind == AMSSegLARGE && (seg->object || seg->ap != NULL || !RingIsSingle(&seg->ring));
   if (!AMSBit(begin, 0))
     return FALSE;
   for (w = 0; w < ams->words; ++w)

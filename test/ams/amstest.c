@@ -359,6 +359,60 @@ static void testAuto(unsigned pause, const char *how)
 /* ---- Memory runs out ---- */
 
 /* testLimit -- in a process of its own, whose address space is limited */
+/* steps -- a collection in steps that do the least that can be done; how many */
+static Count steps(Pool pool)
+{
+  Count n = 0;
+
+  if (AMSStart(pool) != ResOK)
+    abort();
+  while (AMSStep(pool, 0))
+    ++n;
+  return n;
+}
+
+/* testGone -- no step gives back a large object at once, or sweeps the segments of all allocation points */
+static void testGone(void)
+{
+  enum { SIZE = 64 << 20, POINTS = 100 };
+  Pool pool = newPool(NULL, 0);
+  AMSAP ap = newAP(pool), point[POINTS];
+  Addr addr;
+  Count without, with;
+  Index i;
+
+  without = steps(pool);
+  if (AMSReserve(&addr, ap, SIZE) != ResOK)
+    abort();
+  objectOf(addr)->size = SIZE;
+  memset(objectOf(addr)->ref, 0, SIZE - sizeof(ObjectStruct));
+  if (!AMSCommit(ap, addr, SIZE))
+    abort();
+  (void)make(ap, 1); /* it has left the large one */
+  with = steps(pool);
+  TapOk(allocated(pool) == 0 && PoolCheck(pool), "a large object is gone");
+  TapOk(with > without + 100, "in many steps: %zu, and %zu without", with, without);
+  for (i = 0; i < POINTS; ++i)
+    (void)make(point[i] = newAP(pool), 1);
+  with = steps(pool);
+  TapOk(allocated(pool) == 0 && PoolCheck(pool), "what %d allocation points had is gone", POINTS);
+  TapOk(with > without + POINTS, "a step for each at least: %zu", with);
+  /* They go on in segments that are not swept yet. */
+  for (i = 0; i < POINTS; ++i)
+    (void)make(point[i], 1);
+  if (AMSStart(pool) != ResOK)
+    abort();
+  for (with = 0; with < without + POINTS / 2; ++with)
+    (void)AMSStep(pool, 0);
+  for (i = 0; i < POINTS; ++i)
+    AMSAPDestroy(point[i]);
+  TapOk(PoolCheck(pool), "they may be destroyed in the middle of that");
+  while (AMSStep(pool, 0))
+    ;
+  TapOk(AMSCollect(pool) == ResOK && allocated(pool) == 0 && PoolCheck(pool), "and nothing is left");
+  PoolDestroy(pool);
+}
+
 static void testLimit(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -572,6 +626,7 @@ int main(void)
   testSteps();
   testAuto(0, "whole");
   testAuto(200, "in steps");
+  testGone();
   testLimit();
   testThreads();
   testFork();
