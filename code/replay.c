@@ -47,6 +47,8 @@ typedef struct ReplayStruct {
   double speed;
   const char *named;       /* the process that --process names; NULL: any */
   Bool all;                /* it names all, each of which is replayed */
+  LogProcess lookedFor, lookedAt; /* replayFollows: which process was replayed, and of which it was asked last; */
+  Bool follows;            /* and the answer */
   Bool json;
   Count processes;         /* in the log */
   Bool begun;              /* the process has done an operation of its own */
@@ -134,9 +136,15 @@ static Bool replayFollows(Replay replay, LogProcess process)
   LogProcess at = replay->report.process;
   Count steps;
 
+  /* All types of a process are asked for one after the other. */
+  if (replay->lookedFor == at && replay->lookedAt == process)
+    return replay->follows;
+  replay->lookedFor = at;
+  replay->lookedAt = process;
   for (steps = 0; at != NULL && at != process && steps < replay->processes; ++steps)
     at = HeaderTimesParent(replay->source.log, at);
-  return at == process;
+  replay->follows = at == process;
+  return replay->follows;
 }
 
 static Bool replayChoose(void *data, LogProcess process, EventType type)
@@ -145,7 +153,8 @@ static Bool replayChoose(void *data, LogProcess process, EventType type)
 
   if (process->header.role[0] != '\0' && PredictWants(type))
     return TRUE;
-  return (HeapWants(type) || PredictWants(type)) && (replay->report.process == NULL || replayFollows(replay, process));
+  /* The process first: to look at all types of all processes for each one of them is what replaying all would cost. */
+  return (replay->report.process == NULL || replayFollows(replay, process)) && (HeapWants(type) || PredictWants(type));
 }
 
 static Bool replayCountEvent(LogRequest request, LogEvent event)
@@ -478,6 +487,13 @@ static int replayNothing(Replay replay)
   return replay->source.tool->failure;
 }
 
+/* replayDone -- the chosen process was replayed */
+static void replayDone(Replay replay)
+{
+  HeapDestroy(replay->heap);
+  ScriptDestroy(replay->script);
+}
+
 /* replayOne -- replay the chosen process; returns the status */
 static int replayOne(Replay replay)
 {
@@ -486,8 +502,7 @@ static int replayOne(Replay replay)
   if (!replayCompile(replay, &status))
     return status;
   status = ScriptHeaderOf(replay->script)->operations == 0 ? replayNothing(replay) : replayRun(replay);
-  HeapDestroy(replay->heap);
-  ScriptDestroy(replay->script);
+  replayDone(replay);
   return status;
 }
 
@@ -529,10 +544,10 @@ static void replaySums(Replay replay)
   fputs("}\n", stdout);
 }
 
-/* replayEach -- replay all processes that have used a heap, one after the other; returns the worst status */
+/* replayEach -- replay all processes that have allocated, one after the other; returns the worst status */
 static int replayEach(Replay replay)
 {
-  Count done = 0;
+  Count done = 0, without = 0;
   int status = 0;
   Index i;
 
@@ -544,13 +559,21 @@ static int replayEach(Replay replay)
     int its;
     if (!replayAsked(replay, process) || replay->counts[i] == 0)
       continue;
-    fputs(done++ == 0 ? "" : replay->json ? ",\n" : "\n", stdout);
-    if (!replayNext(replay, process, &status))
+    if (!replayNext(replay, process, &status) || !replayCompile(replay, &status))
       return status;
-    its = replayOne(replay);
-    status = its != 0 ? its : status;
+    if (ScriptHeaderOf(replay->script)->operations == 0) {
+      ++without;
+    } else {
+      fputs(done++ == 0 ? "" : replay->json ? ",\n" : "\n", stdout);
+      its = replayRun(replay);
+      status = its != 0 ? its : status;
+    }
+    replayDone(replay);
   }
   replaySums(replay);
+  if (done > 0 && without > 0)
+    SayLine(stderr, "%s: %s: %zu process%s ha%s no allocation", replay->source.tool->name, replay->report.log, without,
+            without == 1 ? "" : "es", without == 1 ? "s" : "ve");
   return done > 0 ? status
                   : OptionFail(replay->source.tool, "%s: nothing to replay: no allocation is in the log",
                                replay->report.log);
