@@ -38,7 +38,7 @@ typedef struct LoadedStruct {
   const uint32_t *original;  /* of a window: where each item's event was in the block; NULL: where `at` says */
   Size size;                 /* bytes of memory that the loader counts, this included; 0 for one that was parked */
   struct LoadedStruct *spare; /* in the loader's list */
-  Bool parked;               /* park.h: items and bytes are a window of what stands in a file */
+  Bool parked;               /* items and bytes are a window of what stands in a file */
   uint32_t place;            /* there */
   uint64_t at, end;          /* in the file: what comes behind the window */
 } LoadedStruct, *Loaded;
