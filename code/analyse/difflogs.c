@@ -239,12 +239,9 @@ static Bool logsText(FILE *out, void *view)
 
 static void jsonSide(FILE *out, const char *name, const SiteLineStruct *line)
 {
-  fprintf(out, "\"%s\": {\"peak_bytes\": %llu, \"peak_objects\": %llu, \"left_bytes\": %llu, \"left_objects\": %llu, "
-          "\"allocated_bytes\": %llu, \"allocated_objects\": %llu, \"resizes\": %llu, \"temporary_objects\": %llu}",
-          name, (unsigned long long)line->peak.bytes, (unsigned long long)line->peak.objects,
-          (unsigned long long)line->left.bytes, (unsigned long long)line->left.objects,
-          (unsigned long long)line->allocated.bytes, (unsigned long long)line->allocated.objects,
-          (unsigned long long)line->resizes, (unsigned long long)line->temporary);
+  fprintf(out, "\"%s\": {", name);
+  SiteLineJson(out, line);
+  putc('}', out);
 }
 
 static Bool logsJson(FILE *out, void *view)

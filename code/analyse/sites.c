@@ -152,29 +152,13 @@ static Bool sitesText(FILE *out, void *view)
 
 /* JSON */
 
-static void jsonSum(FILE *out, const char *name, const SiteSumStruct *sum)
-{
-  fprintf(out, "\"%s_bytes\": %llu, \"%s_objects\": %llu, ", name, (unsigned long long)sum->bytes, name,
-          (unsigned long long)sum->objects);
-}
-
-static void jsonLine(FILE *out, const SiteLineStruct *line)
-{
-  jsonSum(out, "peak", &line->peak);
-  jsonSum(out, "left", &line->left);
-  jsonSum(out, "allocated", &line->allocated);
-  jsonSum(out, "earlier", &line->told);
-  fprintf(out, "\"resizes\": %llu, \"temporary_objects\": %llu", (unsigned long long)line->resizes,
-          (unsigned long long)line->temporary);
-}
-
 static Bool sitesJson(FILE *out, void *view)
 {
   Sites sites = view;
   Index i;
 
   putc('{', out);
-  jsonLine(out, &sites->lines.all);
+  SiteLineJson(out, &sites->lines.all);
   fprintf(out, ", \"peak_at\": %.9f,\n ", DocumentSince(sitesFirst(sites), sites->shared->book.peakTime));
   ViewNotesStacksJson(out, sites->shared);
   ViewNotesJson(out, sites->shared);
@@ -183,13 +167,13 @@ static Bool sitesJson(FILE *out, void *view)
     fputs(i == 0 ? "\n  {" : ",\n  {", out);
     SiteGroupsJson(out, &sites->lines.groups, sites->lines.line[i].group);
     fputs(", ", out);
-    jsonLine(out, &sites->lines.line[i]);
+    SiteLineJson(out, &sites->lines.line[i]);
     putc('}', out);
   }
   putc(']', out);
   if (sites->how != ViewTreeNONE) {
     fputs(",\n \"tree\": ", out);
-    SiteTreeJson(out, &sites->tree, jsonLine);
+    SiteTreeJson(out, &sites->tree, SiteLineJson);
   }
   fputs("}\n", out);
   return TRUE;

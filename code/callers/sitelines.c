@@ -94,3 +94,19 @@ void SiteLinesSort(SiteLines lines, SiteOrder order)
 {
   qsort_r(lines->line, lines->count, sizeof *lines->line, linesCompare, &order);
 }
+
+static void lineSum(FILE *out, const char *name, const SiteSumStruct *sum)
+{
+  fprintf(out, "\"%s_bytes\": %llu, \"%s_objects\": %llu, ", name, (unsigned long long)sum->bytes, name,
+          (unsigned long long)sum->objects);
+}
+
+void SiteLineJson(FILE *out, const SiteLineStruct *line)
+{
+  lineSum(out, "peak", &line->peak);
+  lineSum(out, "left", &line->left);
+  lineSum(out, "allocated", &line->allocated);
+  lineSum(out, "earlier", &line->told);
+  fprintf(out, "\"resizes\": %llu, \"temporary_objects\": %llu", (unsigned long long)line->resizes,
+          (unsigned long long)line->temporary);
+}

@@ -9,6 +9,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <stdio.h>
+
 #include "callers/sitebook.h"
 #include "callers/sitegroups.h"
 
@@ -62,5 +64,8 @@ static inline uint64_t SiteLineHad(const SiteLineStruct *line)
 }
 
 extern uint64_t SiteLineKey(const SiteLineStruct *line, SiteOrder order);
+
+/* SiteLineJson -- print what it has as members of an object in JSON */
+extern void SiteLineJson(FILE *out, const SiteLineStruct *line);
 
 #endif /* CALLERS_SITELINES_H */

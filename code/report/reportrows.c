@@ -189,23 +189,6 @@ static void rowsPlace(FILE *out, Rows rows, uint32_t number)
   free(name);
 }
 
-static void rowsSum(FILE *out, const char *name, const SiteSumStruct *sum)
-{
-  fprintf(out, "\"%s_bytes\": %llu, \"%s_objects\": %llu, ", name, (unsigned long long)sum->bytes, name,
-          (unsigned long long)sum->objects);
-}
-
-/* rowsLine -- print what a row has in all, as the view `sites` does */
-static void rowsLine(FILE *out, const SiteLineStruct *line)
-{
-  rowsSum(out, "peak", &line->peak);
-  rowsSum(out, "left", &line->left);
-  rowsSum(out, "allocated", &line->allocated);
-  rowsSum(out, "earlier", &line->told);
-  fprintf(out, "\"resizes\": %llu, \"temporary_objects\": %llu}", (unsigned long long)line->resizes,
-          (unsigned long long)line->temporary);
-}
-
 /* rowsFunction -- the number of a place in `functions` */
 static uint32_t rowsFunction(Rows rows, const CodePlaceStruct *place)
 {
@@ -253,7 +236,8 @@ void RowsJson(FILE *out, Rows rows)
       rowsCaller(out, rows, i);
     else
       fputs("\"other\": true, \"stack\": [], ", out);
-    rowsLine(out, &rows->line[i]);
+    SiteLineJson(out, &rows->line[i]);
+    putc('}', out);
   }
   fputs("],\n \"functions\": [", out);
   for (i = 1; i <= rows->places.count; ++i) {
