@@ -17,6 +17,10 @@
 #include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
 
+#if !defined(MREMAP_DONTUNMAP)
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
 static inline void *shimMapped(void *place, size_t size, int protection, int flags, const void *site)
 {
   if (LIKELY(place != MAP_FAILED && ShimPassing == 0))
@@ -72,6 +76,8 @@ SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
   va_end(args);
   SHIM_PASSING(next != NULL, place = next != NULL ? next(old, oldSize, size, flags, place)
                                                   : (void *)syscall(SYS_mremap, old, oldSize, size, flags, place));
+  if (UNLIKELY(oldSize == 0 || (flags & MREMAP_DONTUNMAP) != 0)) /* the old one stays: this is one more */
+    return shimMapped(place, size, PROT_READ | PROT_WRITE, oldSize == 0 ? MAP_SHARED : MAP_PRIVATE, SITE);
   if (place != MAP_FAILED && ShimPassing == 0)
     SHIM_TELL_MEMORY(AWAW, MemoryRemap, SITE, old, oldSize, place, size);
   return place;

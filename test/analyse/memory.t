@@ -30,11 +30,11 @@ is $status, 0, 'a program that maps is recorded';
 my $summary = decode_json($json);
 my ($parent) = grep { $_->{pid} != $child } @{$summary->{processes}};
 my ($killed) = grep { $_->{pid} == $child } @{$summary->{processes}};
-is $parent->{mapped_bytes}, 50 * $mb, 'what is mapped at the end';
+is $parent->{mapped_bytes}, 58 * $mb, 'what is mapped at the end';
 is $parent->{peak_mapped_bytes}, 67 * $mb, 'and at most: over others, in part, moved, and the data segment';
 is $killed->{mapped_bytes}, 32 * $mb, 'a child has what it mapped itself';
-is $summary->{mapped_bytes}, 82 * $mb, 'all have the sum';
-is $summary->{peak_mapped_bytes}, 82 * $mb, 'also at the peak, where both live';
+is $summary->{mapped_bytes}, 90 * $mb, 'all have the sum';
+is $summary->{peak_mapped_bytes}, 90 * $mb, 'also at the peak, where both live';
 cmp_ok $parent->{resident_bytes} // 0, '>', 2_000_000, 'what was resident is sampled: what it wrote to, at least';
 is $summary->{processes}[0]{pid}, $parent->{pid}, 'the largest process is the first';
 # Who is killed: of the program itself the collector knows it for certain.
@@ -56,7 +56,7 @@ like `$b/bin/eventview $folder/killed.paw`, qr/^killed +\d+ \(sh\) by signal 9, 
 }
 
 my $text = `$b/bin/eventview $folder/mapped.paw`;
-my $both = '85983232 bytes \(82\.0 MiB\)';
+my $both = '94371840 bytes \(90\.0 MiB\)';
 like $text, qr/^mapped +$both at end, peak $both, at [\d.]+ s; at end: the sum of what each process had at its own$/m, 'mapped, in text';
 like $text, qr/^live at end    \d+ objects?, \d+ bytes.*, the sum of what each process had at its own end$/m, 'the heaps\' end, too';
 like $text, qr/^resident +.* at end, peak .*, as sampled, [\d.]+ s apart at most; at end: the sum of what each process had at its own$/m, 'and what was resident';

@@ -21,6 +21,17 @@ static __attribute__((noinline)) char *map(void *place, size_t size, int flags)
   return at;
 }
 
+/* twice -- a shared mapping that is mapped a second time, and one that moves and stays, too: four of this size */
+static void twice(size_t size)
+{
+  char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+  if (shared == MAP_FAILED || mremap(shared, 0, size, MREMAP_MAYMOVE) == MAP_FAILED)
+    _exit(9);
+  if (mremap(map(NULL, size, 0), size, size, MREMAP_MAYMOVE | 4) == MAP_FAILED) /* MREMAP_DONTUNMAP: Linux 5.7 */
+    (void)map(NULL, size, 0);
+}
+
 int main(void)
 {
   char *base = map(NULL, 64 * MB, 0);
@@ -41,6 +52,7 @@ int main(void)
     return 9;
   (void)sbrk(-(intptr_t)MB);                          /* 66 */
   (void)munmap(base + 48 * MB, 16 * MB - 100);        /* 50: whole pages */
+  twice(2 * MB);                                      /* 58 */
   for (i = 0; i < 20; ++i)
     memset(kept[i], 1, 100000);
   (void)usleep(300000);                               /* meanwhile it is sampled */
