@@ -166,6 +166,18 @@ static void listenEnd(int signal)
   listenEnded = 1;
 }
 
+/* listenFolder -- open the folder in which the files are to be; errno says why it failed */
+static Bool listenFolder(Receiver receiver)
+{
+  const char *slash = strrchr(receiver->prefix, '/');
+  char folder[PATH_MAX];
+
+  (void)snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - receiver->prefix) + 1,
+                 slash == NULL ? "." : receiver->prefix);
+  receiver->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return receiver->folder >= 0;
+}
+
 /* listenPrefix -- how the files' names begin; errno says why it failed */
 static Bool listenPrefix(Receiver receiver)
 {
@@ -186,7 +198,7 @@ static Bool listenPrefix(Receiver receiver)
     written = snprintf(receiver->prefix, size, "%.*s", (int)length, output);
   }
   errno = ENAMETOOLONG;
-  return written < (int)size;
+  return written < (int)size && listenFolder(receiver);
 }
 
 /* listenWelcome -- may this peer come in? */
@@ -396,7 +408,7 @@ int ListenRun(Listen listen)
   if (listen->senders == 0 || listen->senders > UINT16_MAX)
     return OptionUsage(listen->tool, "the number of senders must be from 1 to %u", UINT16_MAX);
   if (!listenPrefix(&receiver))
-    return OptionFail(listen->tool, "%s: %s", listen->output, strerror(errno));
+    return OptionFail(listen->tool, "%s: %s", listen->output != NULL ? listen->output : ".", strerror(errno));
   (void)RawLimitRaise(RLIMIT_NOFILE); /* a sender takes two descriptors, and is refused if there are too few */
   receiver.sender = calloc(listen->senders, sizeof *receiver.sender);
   receiver.connection = calloc(receiver.places, sizeof *receiver.connection);
@@ -412,6 +424,7 @@ int ListenRun(Listen listen)
   free(receiver.sender);
   free(receiver.connection);
   free(poll);
+  (void)close(receiver.folder);
   return status;
 }
 

@@ -31,24 +31,33 @@ enum {
 
 /* ---- A sender's file ---- */
 
-/* senderCreate -- a new file, PREFIX.N.paw with the first N from *number on that is free; mode 0600.  ResIO: errno says
- * why. */
-static Res senderCreate(Sender sender, const char *prefix, Count *number)
+/* senderName -- the name of its file, in the folder of all */
+static const char *senderName(Sender sender)
+{
+  const char *slash = strrchr(sender->path, '/');
+
+  return slash != NULL ? slash + 1 : sender->path;
+}
+
+/* senderCreate -- a new file, PREFIX.N.paw with the first N that is free; mode 0600.  ResIO: errno says why. */
+static Res senderCreate(Sender sender, Receiver receiver)
 {
   struct stat status;
 
-  for (; *number < senderFilesMAX; ++*number) {
-    if (snprintf(sender->path, sizeof sender->path, "%s.%zu.paw", prefix, *number) >= (int)sizeof sender->path) {
+  for (; receiver->number < senderFilesMAX; ++receiver->number) {
+    if (snprintf(sender->path, sizeof sender->path, "%s.%zu.paw", receiver->prefix, receiver->number) >=
+        (int)sizeof sender->path) {
       errno = ENAMETOOLONG;
       return ResIO;
     }
-    sender->fd = open(sender->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    sender->fd = openat(receiver->folder, senderName(sender),
+                        O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (sender->fd >= 0 || errno != EEXIST)
       break;
   }
   if (sender->fd < 0 || fstat(sender->fd, &status) != 0)
     return ResIO;
-  ++*number;
+  ++receiver->number;
   sender->device = status.st_dev;
   sender->inode = status.st_ino;
   sender->size = 0;
@@ -56,14 +65,14 @@ static Res senderCreate(Sender sender, const char *prefix, Count *number)
 }
 
 /* senderReopen -- the file, after the sender had gone.  ResIO: errno says why. */
-static Res senderReopen(Sender sender)
+static Res senderReopen(Sender sender, Receiver receiver)
 {
   struct stat status;
   int handle, error;
 
   AVER(sender->fd < 0);
   /* It is looked at first: what may have its name now is not opened. */
-  handle = open(sender->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+  handle = openat(receiver->folder, senderName(sender), O_PATH | O_CLOEXEC | O_NOFOLLOW);
   if (handle < 0)
     return ResIO;
   error = ESTALE;
@@ -218,7 +227,7 @@ static Res linkKnown(Receiver receiver, Connection connection, Sender sender)
   connection->sender = sender;
   if (sender->refused)
     return linkRefuse(connection);
-  if (senderReopen(sender) == ResOK)
+  if (senderReopen(sender, receiver) == ResOK)
     return ResOK;
   ReceiverSay(receiver, connection, "it cannot be written any more: %s; the rest is refused", strerror(errno));
   return linkRefuse(connection);
@@ -244,7 +253,7 @@ static Res linkNew(Receiver receiver, Connection connection)
   sender->peer = connection->peer;
   sender->have = connection->next;
   sender->begin = sender->end = SocketNow();
-  res = senderCreate(sender, receiver->prefix, &receiver->number);
+  res = senderCreate(sender, receiver);
   if (res != ResOK) {
     ReceiverSay(receiver, connection, "%s: %s", sender->path, strerror(errno));
     senderClose(sender);

@@ -58,6 +58,7 @@ typedef struct ConnectionStruct {
 typedef struct ReceiverStruct {
   Listen listen;
   char prefix[PATH_MAX];
+  int folder;                 /* that the prefix is in, opened once: who renames it leads us nowhere else */
   Count number;               /* of the next file */
   Sender *sender;             /* listen->senders places, `senders` in use */
   Count senders;

@@ -235,6 +235,21 @@ SKIP: {
     like($said, qr/what no receiver refused was in \Q$stays\E, which is gone$/m, 'nor does a reader say that all the rest was in memory');
 }
 
+# The folder of the logs is another one by now: they are where they were to be.
+{
+    mkdir 'folder';
+    mkdir 'other';
+    my $in = listener('unix:in', '-o', 'folder/');
+    rename 'folder', 'moved';
+    symlink 'other', 'folder';
+    $program = program('unix:in');
+    tell_($program, 100);
+    end($program);
+    finish($in);
+    is(values_('moved/pawprint.1.paw'), '0-99', 'a folder that is moved while a listener runs gets the logs');
+    is(join(' ', glob 'other/*'), '', 'and what has its name gets none');
+}
+
 # A receiver's disk is full: it takes back what it has begun to write, and nothing that somebody else has added meanwhile.
 SKIP: {
     mkdir 'disk';
