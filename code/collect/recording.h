@@ -86,6 +86,7 @@ typedef struct RecordingStruct {
   Count linesMore;               /* lines for which there was no room */
   RecordingListStruct met;       /* programs that announced themselves, */
   RecordingListStruct libraries; /* and the libraries that they had loaded */
+  RecordingListStruct absent; /* programs that did not announce themselves, by path and reason */
   RecordingListStruct programs;  /* paths of programs whose files were looked at */
   RecordingListStruct names;     /* of programs whose files nothing speaks against; recordingFewMAX at most */
   Size looked;                /* bytes of files that may yet be read to find that out, */

@@ -57,8 +57,8 @@ Bool RecordingCheck(const RecordingStruct *recording)
 {
   return listCheck(&recording->lines, recordingLinesMAX) && listCheck(&recording->met, recordingNamesMAX) &&
          listCheck(&recording->libraries, recordingNamesMAX) && listCheck(&recording->programs, recordingNamesMAX) &&
-         listCheck(&recording->names, recordingFewMAX) && recording->looked <= recordingLookedMAX &&
-         (recording->unlooked == 0 || recording->first[0] != '\0');
+         listCheck(&recording->names, recordingFewMAX) && listCheck(&recording->absent, recordingNamesMAX) &&
+         recording->looked <= recordingLookedMAX && (recording->unlooked == 0 || recording->first[0] != '\0');
 }
 
 /* ---- What is said at the end ---- */
@@ -187,29 +187,63 @@ static void recordingFiles(Recording recording)
                   recording->first);
 }
 
+/* recordingAbsents -- say which programs did not announce themselves: each with its reason, once, by whatever names it
+ * was started */
+static void recordingAbsents(Recording recording)
+{
+  Index i;
+
+  for (i = 0; i < recording->absent.count; ++i) {
+    RecordingName its = &recording->absent.entry[i];
+    RecordingUnseen(recording, its->name, its->reason, its->unseen);
+  }
+}
+
 void RecordingLast(void *data)
 {
   Recording recording = data;
 
   AVER(RecordingCheck(recording));
+  recordingAbsents(recording);
   (void)RecordingProgram(recording, recording->program, geteuid());
   RecordingLibraries(recording);
   recordingFiles(recording);
 }
 
+/* recordingAbsentOf -- the entry of a program and a reason; NULL: there is no place for one more */
+static RecordingName recordingAbsentOf(Recording recording, const char *path, const char *reason)
+{
+  RecordingName its;
+  Index i;
+
+  for (i = 0; i < recording->absent.count; ++i) {
+    its = &recording->absent.entry[i];
+    if (strcmp(its->name, path) == 0 && strcmp(its->reason, reason) == 0)
+      return its;
+  }
+  its = listAdd(&recording->absent, path, ProgramANYBODY);
+  if (its != NULL)
+    its->reason = reason;
+  return its;
+}
+
 void RecordingAbsent(void *data, const char *name, const char *reason, Count count)
 {
   Recording recording = data;
-  RecordingName why;
+  RecordingName why, its;
   char path[PATH_MAX];
 
+  if (reason == NULL)
+    reason = "by its file nothing can be loaded into it";
   if ((name[0] != '/' && strchr(name, '/') != NULL) || !recordingPath(path, name))
     (void)snprintf(path, sizeof path, "%s", name);
   why = recordingWhy(recording, path);
   if (why != NULL && recordingWhole(why->reason))
     why->unseen += count;
+  else if ((its = recordingAbsentOf(recording, path, reason)) != NULL)
+    its->unseen += count;
   else
-    RecordingUnseen(recording, path, reason != NULL ? reason : "by its file nothing can be loaded into it", count);
+    RecordingUnseen(recording, path, reason, count);
 }
 
 /* ---- The sum of it ---- */

@@ -201,6 +201,13 @@ SKIP: {
     skip 'no node', 1 unless present('node');
     is_deeply unseen('--', 'env', 'LD_PRELOAD=', 'node', '-e', '1'), ["node: $others"], 'env LD_PRELOAD= takes it away, too';
 }
+# By whatever name a program was started, it is one.
+{
+    my $path = abs_path($^X);
+    is_deeply unseen('--', $^X, '-e', 'delete $ENV{LD_PRELOAD}; system $_, "-e", 1 for @ARGV', 'perl', $path, 'perl', $path), ["$perl: $preload (4 processes)"],
+        'a program that is started by its name and by its path has one line' if (grep { -x } map { "$_/perl" } split /:/, $ENV{PATH})[0] eq $^X;
+}
+
 # A program that takes its time before its libraries are loaded is not judged for good.
 SKIP: {
     skip 'gdb is not to be had here', 2 if system("gdb -q -batch -ex starti --args $^X -e 1 >/dev/null 2>&1") != 0;
