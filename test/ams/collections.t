@@ -99,6 +99,20 @@ $live = `$B/bin/eventview live --at end --json $late`;
 is +($live =~ /"objects":\s*(\d+)/)[0], $left, 'and of what is left in the end as many as the program says';
 is +($live =~ /"bytes":\s*(\d+)/)[0], $bytes, 'of as many bytes';
 
+# What a flip has to do: threads are stopped by signals, and their stacks, and the roots, are scanned.
+my $threads = "$dir/threads.paw";
+do { local $ENV{PAWPRINT_LOG} = $threads; `$B/prog/collects 500 - 3` };
+my @flips = map { $_->[1] } events($threads, '-E', 'TraceFlip');
+my @scans = map { $_->[1] } events($threads, '-E', 'TraceScan');
+is scalar(grep { $_->{threads} == 3 && $_->{signals} >= 3 } @flips), 10, 'each flip tells of three threads, and of a signal to each at least';
+is scalar(grep { $_->{kind} == 1 } @scans), 30, 'in each their three stacks are scanned';
+is scalar(grep { $_->{kind} == 0 && $_->{refs} == 500 } @scans), 10, 'and the table of roots';
+for my $flip (@flips) {
+    my $refs = 0;
+    $refs += $_->{refs} for grep { $_->{trace} == $flip->{trace} } @scans;
+    is $flip->{refs}, $refs, "collection $flip->{trace}: a flip has the references of all that was scanned";
+}
+
 my $refs = "$dir/refs.paw";
 system("$B/bin/eventrec -k +Ref -o $refs -- $B/prog/collects 500 >/dev/null 2>&1") == 0 or BAIL_OUT('eventrec fails');
 %count = ();

@@ -2,15 +2,19 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- *     collects [OBJECTS [LOG]]
+ *     collects [OBJECTS [LOG [THREADS]]]
  *
- * With LOG, that is opened when half is done.  Each round allocates so many objects, of which a table keeps some; a
+ * With LOG (unless that is "-"), it is opened when half is done.  With THREADS, so many others are registered, and do
+ * nothing.  Each round allocates so many objects, of which a table keeps some; a
  * collection takes the others back.  The last line says what there was: collections, objects reclaimed, and objects
  * and bytes that are left.
  */
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ams/ams.h"
 #include "emit/pawprint.h"
@@ -36,6 +40,29 @@ static const AMSFormatStruct format = { 16, 0, formatScan, formatSkip };
 
 static Addr kept[KEPT], weak[100000];
 
+static sem_t registered;
+
+static void *idle(void *closure)
+{
+  if (AMSThreadRegister() != ResOK)
+    _exit(1);
+  (void)sem_post(&registered);
+  while (1)
+    (void)pause();
+  return closure;
+}
+
+static void idlers(unsigned long count)
+{
+  pthread_t thread;
+
+  for (; count > 0; --count) {
+    if (pthread_create(&thread, NULL, idle, NULL) != 0)
+      _exit(1);
+    (void)sem_wait(&registered);
+  }
+}
+
 int main(int argc, char **argv)
 {
   unsigned long objects = argc > 1 ? strtoul(argv[1], NULL, 0) : 5000, round, i, made = 0, left = 0;
@@ -51,6 +78,7 @@ int main(int argc, char **argv)
       AMSRootCreateTable(&root, pool, AMSRankEXACT, kept, KEPT) != ResOK ||
       AMSRootCreateTable(&weakRoot, pool, AMSRankWEAK, weak, sizeof weak / sizeof *weak) != ResOK)
     return 1;
+  idlers(argc > 3 ? strtoul(argv[3], NULL, 0) : 0);
   EventLabel(pool, EventIntern("the objects"));
   for (round = 0; round < ROUNDS; ++round) {
     for (i = 0; i < objects; ++i) {
@@ -65,7 +93,7 @@ int main(int argc, char **argv)
       if (i % 5 == 0)
         kept[i * 7 % KEPT] = addr;
     }
-    if (round == 4 && argc > 2 && EventLogOpen(argv[2]) != 0)
+    if (round == 4 && argc > 2 && strcmp(argv[2], "-") != 0 && EventLogOpen(argv[2]) != 0)
       return 1;
     if (round == 3 && AMSFinalize(pool, kept[0]) != ResOK)
       return 1;
