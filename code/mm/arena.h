@@ -43,7 +43,7 @@ typedef struct ArenaStruct {
 
 /* ArenaCreate -- a new arena that reserves `size` bytes at once, rounded up to chunks, at least one.  From then on a fork
  * takes the locks of all arenas and pools, so that the child may use them (forks.c).
- * ArenaMake -- the same without that, for the process's malloc, which sees to forks itself
+ * ArenaMake -- the same without that, for forks.c
  * errors   ResMEMORY */
 extern Res ArenaCreate(Arena *arenaReturn, Size size);
 extern Res ArenaMake(Arena *arenaReturn, Size size);

@@ -8,9 +8,12 @@
 
 #include <pthread.h>
 
-#include "mm/mallocpool.h"
+#include "mm/arena.h"
 #include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
+
+LockStruct ForksMallocLock = LockINITIALIZER;
+Bool ForksWatched;
 
 /* forksEachLock -- `visit` every lock of every pool, and then of every arena */
 static void forksEachLock(void (*visit)(Lock))
@@ -34,7 +37,7 @@ void MMForkPrepare(void)
     ++forksNested;
     return;
   }
-  LockClaim(&MallocPoolLock);
+  LockClaim(&ForksMallocLock);
   LockClaim(&ArenaRegistryLock);
   forksEachLock(LockClaim);
   LockClaim(&SGFCacheStoreLock);
@@ -52,14 +55,12 @@ void MMForkDone(void)
   LockRelease(&SGFCacheStoreLock);
   forksEachLock(LockRelease);
   LockRelease(&ArenaRegistryLock);
-  LockRelease(&MallocPoolLock);
+  LockRelease(&ForksMallocLock);
 }
 
 Res ArenaCreate(Arena *arenaReturn, Size size)
 {
-  static Bool watched;
-
-  if (!__atomic_exchange_n(&watched, TRUE, __ATOMIC_RELAXED) &&
+  if (!__atomic_exchange_n(&ForksWatched, TRUE, __ATOMIC_RELAXED) &&
       pthread_atfork(MMForkPrepare, MMForkDone, MMForkDone) != 0)
     return ResMEMORY;
   return ArenaMake(arenaReturn, size);

@@ -17,6 +17,14 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/types.h"
+#include "mm/lock.h"
+
+/* ForksMallocLock -- guards the making of the malloc's pool; the first in the order of locks
+ * ForksWatched -- somebody sees to forks already; the malloc says so before it makes its arena */
+extern LockStruct ForksMallocLock;
+extern Bool ForksWatched;
+
 extern void MMForkPrepare(void);
 extern void MMForkDone(void);
 

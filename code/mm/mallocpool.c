@@ -6,14 +6,13 @@
  */
 #include "mm/mallocpool.h"
 
+#include "mm/forks.h"
 #include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
 
 /* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
  * slow path without a test of its own. */
 static SGF mallocPoolSGF;
-
-LockStruct MallocPoolLock = LockINITIALIZER;
 
 static Bool mallocPoolDebug; /* it is, or will be, of the debug variety */
 
@@ -25,9 +24,11 @@ static __attribute__((noinline, cold)) SGF mallocPoolCreate(void)
   Pool pool;
   SGF sgf;
 
-  LockClaim(&MallocPoolLock);
+  LockClaim(&ForksMallocLock);
   sgf = mallocPoolGet();
-  if (sgf == NULL && ArenaMake(&arena, ChunkSIZE) == ResOK) {
+  /* By the handlers of the malloc itself: none can be set in the middle of a malloc. */
+  __atomic_store_n(&ForksWatched, TRUE, __ATOMIC_RELAXED);
+  if (sgf == NULL && ArenaCreate(&arena, ChunkSIZE) == ResOK) {
     if (PoolCreate(&pool, arena, mallocPoolDebug ? "SGFDebug" : "SGF", NULL, 0) == ResOK) {
       sgf = PoolSGF(pool);
       __atomic_store_n(&mallocPoolSGF, sgf, __ATOMIC_RELEASE);
@@ -35,7 +36,7 @@ static __attribute__((noinline, cold)) SGF mallocPoolCreate(void)
       ArenaDestroy(arena);
     }
   }
-  LockRelease(&MallocPoolLock);
+  LockRelease(&ForksMallocLock);
   return sgf;
 }
 

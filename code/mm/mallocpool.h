@@ -13,7 +13,6 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "mm/lock.h"
 #include "mm/poolsgf.h"
 
 /* MMDebug -- let the pool be of class SGFDebug; before it is made.  Then only MMPool and the functions for forks, and
@@ -36,8 +35,5 @@ extern void *MMResize(void *old, Size size);
 
 /* MMOwns -- is `p` in our pool?  Any address may be asked about. */
 extern Bool MMOwns(const void *p);
-
-/* MallocPoolLock -- guards the making of the pool; the first in the order of locks.  For forks.c */
-extern LockStruct MallocPoolLock;
 
 #endif /* MM_MALLOCPOOL_H */
