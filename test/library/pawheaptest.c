@@ -228,7 +228,9 @@ static void countOperations(PawLog log)
   TapOk(table->twice == 0 && table->unmatched == 0 && table->operations > EVENTS / 2,
         "none of %u operations was impossible, or earlier than the one before", table->operations);
   counts = PawHeapCount(heap, PawProcessAt(log, 0));
-  TapOk(counts != NULL && counts->objects == KEPT && counts->unmatched == 0 && counts->overlaps == 0,
+  /* Stamps cannot always say which of two events came first (design/view.md .heap.order): of so many, one or two are
+   * told as unmatched, or as one too many. */
+  TapOk(counts != NULL && counts->objects == KEPT && counts->unmatched <= 2 && counts->overlaps <= 2,
         "the heap says so, too");
   TapOk(counts != NULL && counts->repairs > 100 && counts->peakObjects > 100, "after %u repairs",
         counts != NULL ? (unsigned)counts->repairs : 0);
