@@ -218,8 +218,8 @@ enum { AMSScanROOT, AMSScanSTACK, AMSScanSEG };
 /* AMSSegFind -- the object that `addr`, which may be anything, points into: its first byte; NULL: none */
 extern Addr AMSSegFind(AMS ams, Word addr);
 
-/* AMSSegIs -- can an object begin at `base`?  One does, or it is in the run of an allocation point, whose objects are not
- * known yet. */
+/* AMSSegIs -- can an object begin at `base`?  One does, or it is in the run of an allocation point, whose objects are
+ * not known yet. */
 extern Bool AMSSegIs(AMS ams, Word base);
 
 /* AMSSegSweep -- take back unmarked objects, and clear the marks; an empty segment goes back to the arena
@@ -306,7 +306,7 @@ typedef struct AMSStopStruct {
   unsigned signals;          /* sent */
 } AMSStopStruct;
 
-/* AMSThreadsFork -- from now on a fork takes the lock of the list, and those of all pools, so that the child may collect
+/* AMSThreadsFork -- from now on a fork takes the lock of the list, and those of all pools: the child may collect
  * errors   ResMEMORY */
 extern Res AMSThreadsFork(void);
 

@@ -205,8 +205,8 @@ _Static_assert(RegionTEXT + 2 * RegionTextSIZE <= RegionFIRST, "the slots are be
 /* RegionSize -- bytes of a file of so many slots */
 #define RegionSize(slots) (RegionFIRST + (Size)(slots) * RegionSlotSIZE)
 
-/* RegionSlotsOf -- how many slots a region says that it has, but no more than any can have: the program may have written
- * over the number */
+/* RegionSlotsOf -- how many slots a region says that it has, but no more than any can have: the program may have
+ * written over the number */
 static inline Count RegionSlotsOf(RegionHeader header)
 {
   Count slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);

@@ -49,8 +49,8 @@ static void clockSpanJoin(ClockSpan to, const ClockSpanStruct *from)
 
 /* clockAhead -- by how many ns the monotonic clock of a relation is ahead of that of the others, because its process
  * is in a time namespace, in which that clock has an offset.  The wall clock has none there, so the two clocks are
- * farther apart than in the other relations.  They are so, too, where the wall clock was set; but then the monotonic
- * clock has gone on as the ticks have. */
+ * farther apart than in the other relations.  They are so, too, if somebody has set the wall clock; but then the
+ * monotonic clock still agrees with the ticks. */
 static int64_t clockAhead(const ClockStruct *clock, const SyncStruct *sync)
 {
   const SyncStruct *known = sync->ticks > clock->sync.late.ticks ? &clock->sync.late : &clock->sync.early;

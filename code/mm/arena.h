@@ -41,8 +41,8 @@ typedef struct ArenaStruct {
 
 #define ArenaSpareLimitDEFAULT ((Size)32 << 20) /* bytes; measured, see design/mm.md .arena.spare */
 
-/* ArenaCreate -- a new arena that reserves `size` bytes at once, rounded up to chunks, at least one.  From then on a fork
- * takes the locks of all arenas and pools, so that the child may use them (forks.c).
+/* ArenaCreate -- a new arena that reserves `size` bytes at once, rounded up to chunks, at least one.  From then on a
+ * fork takes the locks of all arenas and pools, so that the child may use them (forks.c).
  * ArenaMake -- the same without that, for forks.c
  * errors   ResMEMORY */
 extern Res ArenaCreate(Arena *arenaReturn, Size size);

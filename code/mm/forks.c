@@ -27,8 +27,8 @@ static void forksEachLock(void (*visit)(Lock))
     visit(&RING_ELT(ArenaStruct, arenasRing, a)->lock);
 }
 
-/* Handlers of the malloc, of arenas and of collected pools (code/ams) may all be there: the first has the locks, and gives
- * them back last. */
+/* Handlers of the malloc, of arenas and of collected pools (code/ams) may all be there: the first has the locks, and
+ * gives them back last. */
 static unsigned forksNested;
 
 void MMForkPrepare(void)

@@ -21,7 +21,7 @@
 #include "mm/lock.h"
 
 /* ForksMallocLock -- guards the making of the malloc's pool; the first in the order of locks
- * ForksWatched -- somebody sees to forks already; the malloc says so before it makes its arena */
+ * ForksWatched -- fork handlers are set already, or the malloc sets its own: ArenaCreate is to set none */
 extern LockStruct ForksMallocLock;
 extern Bool ForksWatched;
 

@@ -291,7 +291,8 @@ static Bool regionFileCertain(const char *path, const struct stat *status)
 }
 
 /* regionFileShare -- whoever would cut off the end of this log leaves it as long as the descriptor is open
- * (listen/listenlink.c).  It holds its own lock for a moment only; if somebody holds one for longer, nobody cuts. */
+ * (listen/listenlink.c).  A listener that cuts holds its lock for a moment only.  If another process holds a lock for
+ * longer, we get none, but neither does the listener, which cuts nothing then. */
 static void regionFileShare(int log)
 {
   unsigned tries;
