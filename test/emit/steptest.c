@@ -174,11 +174,14 @@ static void stepThrough(pid_t pid, RegionHeader region, Count least, const char 
   TapIs(spoiled, 0, "%s: at no moment one has a size and no sound header", what);
 }
 
-/* stepEnd -- the child is not needed any more; the memory that it has goes */
+/* stepEnd -- the child is not needed any more; the memory that it has goes
+ *
+ * It is told to go on before it is let go: afterwards that would take back the stop by which the leak sanitizer, at the
+ * child's exit, gets hold of it, and which it then waits for. */
 static void stepEnd(pid_t pid)
 {
-  (void)ptrace(PTRACE_DETACH, pid, NULL, NULL);
   (void)kill(pid, SIGCONT);
+  (void)ptrace(PTRACE_DETACH, pid, NULL, NULL);
   (void)waitpid(pid, NULL, 0);
 }
 
