@@ -227,13 +227,26 @@ static void debugLeave(Pool pool, Addr addr)
   pool->class->debugs->free(pool, block, size);
 }
 
+/* debugHolds -- bytes, and at *countReturn objects, in quarantine */
+static Size debugHolds(Count *countReturn, Pool pool)
+{
+  Size held;
+
+  LockClaim(&pool->lock);
+  *countReturn = pool->debug->count;
+  held = pool->debug->held;
+  LockRelease(&pool->lock);
+  return held;
+}
+
 void PoolDebugDrain(Pool pool)
 {
   PoolDebug debug = pool->debug;
   Addr addr = NULL;
   Count count;
 
-  for (count = __atomic_load_n(&debug->count, __ATOMIC_RELAXED); count > 0; --count) {
+  (void)debugHolds(&count, pool);
+  for (; count > 0; --count) {
     LockClaim(&pool->lock);
     addr = debug->count > 0 ? debugOut(debug) : NULL;
     LockRelease(&pool->lock);
@@ -363,6 +376,7 @@ Res PoolDebugAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero
 {
   Size before = (Size)1 << debugSHIFT;
   Debug header;
+  Count count;
   Addr block;
   Res res;
 
@@ -373,7 +387,7 @@ Res PoolDebugAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero
   if (size > debugSizeMAX || before > debugSizeMAX)
     return ResMEMORY;
   res = pool->class->debugs->alloc(&block, pool, before + debugRounded(size), align, zero);
-  if (res != ResOK && size <= __atomic_load_n(&pool->debug->held, __ATOMIC_RELAXED)) { /* which is memory, too */
+  if (res != ResOK && size <= debugHolds(&count, pool)) { /* which is memory, too */
     PoolDebugDrain(pool);
     res = pool->class->debugs->alloc(&block, pool, before + debugRounded(size), align, zero);
   }
