@@ -147,6 +147,32 @@ static unsigned long large(Allocator a)
   return 2 * n;
 }
 
+/* written -- `live` objects of `least` bytes to `more` bytes above, one replaced after the other, all of it written to */
+static unsigned long written(Allocator a, unsigned live, size_t least, size_t more, unsigned long n)
+{
+  enum { MOST = 16 };
+  char *object[MOST] = { NULL };
+  uint64_t state = 12345;
+  unsigned long i, at;
+
+  n = n / scale + 1;
+  for (i = 0; i < n; ++i) {
+    char **p = &object[next(&state) % live];
+    size_t size = least + next(&state) % more;
+    a->free(*p);
+    *p = a->alloc(size);
+    for (at = 0; at < size; at += 4096)
+      (*p)[at] = 1;
+  }
+  for (i = 0; i < live; ++i)
+    a->free(object[i]);
+  return 2 * n;
+}
+
+static unsigned long sixteen(Allocator a) { return written(a, 16, (size_t)128 << 10, (size_t)896 << 10, 3000); }
+static unsigned long eight(Allocator a) { return written(a, 8, (size_t)1 << 20, (size_t)7 << 20, 400); }
+static unsigned long two(Allocator a) { return written(a, 2, (size_t)16 << 20, (size_t)15 << 20, 60); }
+
 /* -- threads -- */
 
 enum { QUEUE = 4096 };
@@ -243,6 +269,9 @@ static const struct {
   { "batches, freed out of order", batches },
   { "one object that grows", growing },
   { "large objects", large },
+  { "16 of 128 to 1024 KiB", sixteen },
+  { "8 of 1 to 8 MiB", eight },
+  { "2 of 16 to 31 MiB", two },
   { "a producer and a consumer", producer },
   { "two threads swap objects", swapping },
 };

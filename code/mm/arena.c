@@ -19,12 +19,79 @@ RingStruct ArenaRegistry = RingINITIALIZER(ArenaRegistry);
 #define arenaHEADER      (ChunkHeaderGRAINS << ArenaGrainSHIFT) /* bytes of a plain chunk's header */
 #define arenaHugeHEADER  ArenaGrainSIZE                         /* the same for a huge chunk */
 #define arenaBytes(n)    ((Size)(n) << ArenaGrainSHIFT)
+#define arenaPeakTICKS   ((uint64_t)3000000000) /* about a second */
 #define arenaChunk(node) RING_ELT(ChunkStruct, ring, node)
 
 static Size arenaChunkSize(Chunk chunk) { return (Size)((Word)chunk->limit - (Word)chunk->base); }
 
-/* arenaPurge -- decommit spare memory until no more than `limit` is left, from the emptiest end of the arena */
-static void arenaPurge(Arena arena, Size limit)
+static Size arenaUsed(Arena arena) { return arena->committed - arena->spare; }
+
+/* ---- Spare memory of huge chunks ----
+ *
+ * A huge chunk has first the grains of its segment, then `spareCount` spare ones; one without a segment is kept for the
+ * next.  Chunks with spare grains come before those without, and the ones that had some last come first.
+ */
+
+/* arenaHugeUsed -- how many grains the segment of a huge chunk has; 0: there is none */
+static Count arenaHugeUsed(Chunk chunk) { return ChunkHugeRoom(chunk) - chunk->freeCount; }
+
+/* arenaHugeSpare -- so many grains of a huge chunk are spare from now on */
+static void arenaHugeSpare(Arena arena, Chunk chunk, Count spare)
+{
+  arena->spare = arena->spare - arenaBytes(chunk->spareCount) + arenaBytes(spare);
+  chunk->spareCount = spare;
+  RingRemove(&chunk->ring);
+  if (spare > 0)
+    RingInsertAfter(&arena->hugeChunks, &chunk->ring);
+  else
+    RingInsertBefore(&arena->hugeChunks, &chunk->ring);
+}
+
+/* arenaHugeDecommit -- decommit the last `n` spare grains of a huge chunk, which goes with them if nothing is left */
+static void arenaHugeDecommit(Arena arena, Chunk chunk, Count n)
+{
+  Count used = arenaHugeUsed(chunk), left = chunk->spareCount - n;
+  Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(used + left));
+
+  EVENT_PAW(ArenaDecommit, arena, end, arenaBytes(n));
+  arena->committed -= arenaBytes(n);
+  arenaHugeSpare(arena, chunk, left);
+  if (used + left > 0) {
+    PagesDecommit(end, arenaBytes(n));
+  } else {
+    RingRemove(&chunk->ring);
+    arena->reserved -= arenaChunkSize(chunk);
+    arena->committed -= arenaHugeHEADER;
+    ChunkDestroy(chunk);
+  }
+}
+
+/* arenaHugeOldest -- the huge chunk that has had its spare grains longest, or NULL */
+static Chunk arenaHugeOldest(Arena arena)
+{
+  Chunk oldest = NULL;
+  Ring node;
+
+  for (node = arena->hugeChunks.next; node != &arena->hugeChunks && arenaChunk(node)->spareCount > 0; node = node->next)
+    oldest = arenaChunk(node);
+  return oldest;
+}
+
+/* arenaPurgeHuge -- decommit spare memory of huge chunks until no more than `limit` is left in the arena */
+static void arenaPurgeHuge(Arena arena, Size limit)
+{
+  Chunk chunk;
+
+  while (arena->spare > limit && (chunk = arenaHugeOldest(arena)) != NULL) {
+    Count most = (arena->spare - limit + ArenaGrainSIZE - 1) >> ArenaGrainSHIFT;
+    arenaHugeDecommit(arena, chunk, most < chunk->spareCount ? most : chunk->spareCount);
+  }
+}
+
+/* ---- Spare memory ---- */
+
+/* arenaPurgePlain -- the same with that of plain chunks, from the emptiest end of the arena */
+static void arenaPurgePlain(Arena arena, Size limit)
 {
   Ring node, after;
 
@@ -40,10 +107,63 @@ static void arenaPurge(Arena arena, Size limit)
   }
 }
 
+/* arenaPurge -- decommit spare memory until no more than `limit` is left */
+static void arenaPurge(Arena arena, Size limit)
+{
+  arenaPurgeHuge(arena, limit);
+  arenaPurgePlain(arena, limit);
+}
+
+/* arenaPeak -- the most bytes that were in use within the last second or two */
+static Size arenaPeak(Arena arena)
+{
+  Size used = arenaUsed(arena);
+  uint64_t since = EventClock(EVENT_SLOW) - arena->peakSince;
+
+  if (since > arenaPeakTICKS) {
+    arena->peakBefore = since > 2 * arenaPeakTICKS ? 0 : arena->peak;
+    arena->peak = 0;
+    arena->peakSince += since;
+  }
+  if (used > arena->peak)
+    arena->peak = used;
+  return arena->peak > arena->peakBefore ? arena->peak : arena->peakBefore;
+}
+
+/* arenaSpareMost -- how many bytes may be spare now
+ *
+ * Beyond the arena's limit it keeps what was in use lately, but no more of that than is in use now: what comes and goes
+ * in a program at work does not come from the system each time, and of a program that has freed everything the limit is
+ * what it keeps. */
+static Size arenaSpareMost(Arena arena)
+{
+  Size used = arenaUsed(arena), freed;
+
+  if (arena->spareFixed || arena->spare <= arena->spareLimit)
+    return arena->spareLimit;
+  freed = arenaPeak(arena) - used;
+  return arena->spareLimit + (freed < used ? freed : used);
+}
+
+/* arenaTrim -- memory has come back: what is too much goes to the system, that of the other sort of chunks first, which
+ * has not been used as lately */
+static void arenaTrim(Arena arena, Bool huge)
+{
+  Size most = arenaSpareMost(arena);
+
+  if (LIKELY(arena->spare <= most))
+    return;
+  /* A quarter below the limit, lest each further free at the limit be a system call. */
+  most -= most / 4;
+  if (huge)
+    arenaPurgePlain(arena, most);
+  arenaPurge(arena, most);
+}
+
 /* arenaMay -- may the arena commit `more` bytes?  If need be, spare ones go back to the system. */
 static Bool arenaMay(Arena arena, Size more)
 {
-  Size used = arena->committed - arena->spare;
+  Size used = arenaUsed(arena);
 
   if (LIKELY(more <= arena->commitLimit - arena->committed))
     return TRUE;
@@ -93,11 +213,8 @@ static Res arenaChunkAdd(Chunk *chunkReturn, Arena arena)
   return ResOK;
 }
 
-/* arenaSpareLimit -- the limit of spare memory, which the environment may give instead */
-static Size arenaSpareLimit(Size limit)
-{
-  return (Size)PoolSettingOf("Arena", "spare", limit);
-}
+/* arenaSpareSet -- the limit of spare memory that the environment gives, or `limit` if it gives none */
+static Size arenaSpareSet(Size limit) { return (Size)PoolSettingOf("Arena", "spare", limit); }
 
 Res ArenaMake(Arena *arenaReturn, Size size)
 {
@@ -115,7 +232,8 @@ Res ArenaMake(Arena *arenaReturn, Size size)
   RingInit(&arena->poolRing);
   RingInit(&arena->chunks);
   RingInit(&arena->hugeChunks);
-  arena->spareLimit = arenaSpareLimit(ArenaSpareLimitDEFAULT);
+  arena->spareLimit = arenaSpareSet(ArenaSpareLimitDEFAULT);
+  arena->spareFixed = arena->spareLimit == arenaSpareSet(0); /* the environment gave it */
   arena->commitLimit = SIZE_MAX;
   EVENT_PWW(ArenaCreate, arena, size > ChunkSIZE ? size : ChunkSIZE, ArenaGrainSIZE);
   do
@@ -140,10 +258,11 @@ void ArenaDestroy(Arena arena)
 
   AVER(ArenaCheck(arena));
   AVER(RingIsSingle(&arena->poolRing));
-  AVER(RingIsSingle(&arena->hugeChunks));
   LockClaim(&ArenaRegistryLock);
   RingRemove(&arena->arenasRing);
   LockRelease(&ArenaRegistryLock);
+  arenaPurgeHuge(arena, 0);
+  AVER(RingIsSingle(&arena->hugeChunks));
   RING_FOR(node, &arena->chunks, after)
     arenaChunkRelease(arena, arenaChunk(node));
   AVER(arena->committed == 0);
@@ -159,7 +278,7 @@ Res ArenaCommitLimitSet(Arena arena, Size limit)
 
   AVER(arena->sig == ArenaSIG);
   LockClaim(&arena->lock);
-  if (arena->committed - arena->spare > limit) {
+  if (arenaUsed(arena) > limit) {
     res = ResLIMIT;
   } else {
     if (arena->committed > limit)
@@ -174,11 +293,11 @@ Res ArenaCommitLimitSet(Arena arena, Size limit)
 void ArenaSpareLimitSet(Arena arena, Size limit)
 {
   AVER(arena->sig == ArenaSIG);
-  limit = arenaSpareLimit(limit);
+  limit = arenaSpareSet(limit);
   LockClaim(&arena->lock);
   arena->spareLimit = limit;
-  if (arena->spare > limit)
-    arenaPurge(arena, limit);
+  arena->spareFixed = TRUE;
+  arenaPurge(arena, limit);
   EVENT_PW(ArenaSpare, arena, limit);
   LockRelease(&arena->lock);
 }
@@ -205,7 +324,7 @@ static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Co
   Count spare = ChunkSpare(chunk, index, n);
   Res res;
 
-  if (UNLIKELY(arenaBytes(n) > arena->commitLimit - (arena->committed - arena->spare)))
+  if (UNLIKELY(arenaBytes(n) > arena->commitLimit - arenaUsed(arena)))
     return ResMEMORY;
   /* What goes back to the system meanwhile may be spare grains of this very run. */
   while (UNLIKELY(arenaBytes(n - spare) > arena->commitLimit - arena->committed)) {
@@ -221,8 +340,53 @@ static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Co
     RingRemove(&chunk->ring);
     RingInsertBefore(&arena->chunks, &chunk->ring);
   }
+  (void)arenaPeak(arena);
   *zeroReturn = spare == 0;
   return ResOK;
+}
+
+/* arenaHugeSet -- let the segment of a huge chunk have its first `n` grains; what it had more is spare */
+static Res arenaHugeSet(Arena arena, Chunk chunk, Count n)
+{
+  Count spare = chunk->spareCount, has = arenaHugeUsed(chunk) + spare;
+  Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(has));
+  Size more = n > has ? arenaBytes(n - has) : 0;
+  Res res = ResOK;
+
+  if (more > 0) {
+    arenaHugeSpare(arena, chunk, 0); /* lest it go back to the system meanwhile */
+    res = arenaMay(arena, more) ? PagesCommit(end, more) : ResMEMORY;
+    if (res != ResOK) {
+      arenaHugeSpare(arena, chunk, spare);
+      return res;
+    }
+    arena->committed += more;
+    EVENT_PAW(ArenaCommit, arena, end, more);
+    has = n;
+  }
+  chunk->freeCount = ChunkHugeRoom(chunk) - n;
+  arenaHugeSpare(arena, chunk, has - n);
+  (void)arenaPeak(arena);
+  return ResOK;
+}
+
+/* arenaHugeKept -- the huge chunk without a segment that fits best, or NULL: what has least to be committed, and then
+ * has least left over */
+static Chunk arenaHugeKept(Arena arena, Count n, Size align)
+{
+  Chunk best = NULL;
+  Ring node;
+
+  for (node = arena->hugeChunks.next; node != &arena->hugeChunks; node = node->next) {
+    Chunk chunk = arenaChunk(node);
+    Count has = chunk->spareCount;
+    if (has == 0)
+      break;
+    if (n <= ChunkHugeRoom(chunk) && (Word)chunk->hugeBase % align == 0 && arenaHugeUsed(chunk) == 0 &&
+        (best == NULL || (has >= n ? best->spareCount < n || has < best->spareCount : has > best->spareCount)))
+      best = chunk;
+  }
+  return best;
 }
 
 static Res arenaHugeAlloc(Chunk *chunkReturn, Arena arena, Count n, Size align, Bool reserveOnly)
@@ -237,7 +401,8 @@ static Res arenaHugeAlloc(Chunk *chunkReturn, Arena arena, Count n, Size align, 
   res = ChunkCreateHuge(&chunk, arena, arenaBytes(n), align, reserveOnly);
   if (res != ResOK)
     return res;
-  RingInsertAfter(&arena->hugeChunks, &chunk->ring);
+  RingInsertBefore(&arena->hugeChunks, &chunk->ring);
+  chunk->freeCount -= n;
   arena->reserved += arenaChunkSize(chunk);
   arena->committed += arenaBytes(n) + arenaHugeHEADER;
   EVENT_PAW(ArenaCommit, arena, chunk->hugeBase, arenaBytes(n));
@@ -245,13 +410,21 @@ static Res arenaHugeAlloc(Chunk *chunkReturn, Arena arena, Count n, Size align, 
   return ResOK;
 }
 
-static void arenaHugeFree(Arena arena, Chunk chunk, Count n)
+/* arenaHugeTake -- a huge chunk for a segment of `n` grains: one that is kept, or a new one */
+static Res arenaHugeTake(Chunk *chunkReturn, Bool *zeroReturn, Arena arena, Count n, Size align)
 {
-  RingRemove(&chunk->ring);
-  arena->reserved -= arenaChunkSize(chunk);
-  arena->committed -= arenaBytes(n) + arenaHugeHEADER;
-  EVENT_PAW(ArenaDecommit, arena, chunk->hugeBase, arenaBytes(n));
-  ChunkDestroy(chunk);
+  Chunk kept = arenaHugeKept(arena, n, align);
+  Res res;
+
+  *zeroReturn = kept == NULL;
+  if (kept != NULL) {
+    *chunkReturn = kept;
+    return arenaHugeSet(arena, kept, n);
+  }
+  res = arenaHugeAlloc(chunkReturn, arena, n, align, FALSE);
+  if (res == ResOK)
+    (void)arenaPeak(arena);
+  return res;
 }
 
 /* arenaFind -- find a free run in a plain chunk, which is added if need be */
@@ -276,20 +449,23 @@ static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count 
 Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
                      Bool alone)
 {
+  Bool huge;
   Res res;
 
   AVER(n > 0);
   AVER(WordIsPowerOf2(align));
-  if (alone || n > ChunkRunMAX || align > ChunkSIZE / 4) {
+  huge = alone || n > ChunkRunMAX || align > ChunkSIZE / 4;
+  if (huge) {
     *indexReturn = 0;
-    *zeroReturn = TRUE;
-    res = arenaHugeAlloc(chunkReturn, arena, n, align, FALSE);
+    res = arenaHugeTake(chunkReturn, zeroReturn, arena, n, align);
   } else {
     res = arenaFind(chunkReturn, indexReturn, arena, n, align);
     if (res == ResOK)
       res = arenaTake(zeroReturn, arena, *chunkReturn, *indexReturn, n);
   }
-  if (res != ResOK)
+  if (res == ResOK)
+    arenaTrim(arena, huge);
+  else
     EVENT_PW(ArenaFail, arena, arenaBytes(n));
   return res;
 }
@@ -312,7 +488,9 @@ void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n)
   AVER(n > 0);
   AVER(chunk->arena == arena);
   if (ChunkIsHuge(chunk)) {
-    arenaHugeFree(arena, chunk, n);
+    AVER(n == arenaHugeUsed(chunk));
+    (void)arenaHugeSet(arena, chunk, 0); /* which takes nothing */
+    arenaTrim(arena, TRUE);
     return;
   }
   ChunkGive(chunk, index, n);
@@ -321,43 +499,21 @@ void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n)
     RingRemove(&chunk->ring);
     RingInsertAfter(&arena->chunks, &chunk->ring);
   }
-  if (ChunkIsEmpty(chunk) && arena->spare > arena->spareLimit && arena->chunks.next != arena->chunks.prev)
+  if (ChunkIsEmpty(chunk) && arena->spare > arenaSpareMost(arena) && arena->chunks.next != arena->chunks.prev)
     arenaChunkRelease(arena, chunk);
-  /* A quarter below the limit, lest each further free at the limit be a system call. */
-  if (arena->spare > arena->spareLimit)
-    arenaPurge(arena, arena->spareLimit - arena->spareLimit / 4);
-}
-
-/* arenaHugeShrink -- decommit the end of a huge chunk's segment */
-static void arenaHugeShrink(Arena arena, Chunk chunk, Count old, Count n)
-{
-  Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(n));
-
-  PagesDecommit(end, arenaBytes(old - n));
-  arena->committed -= arenaBytes(old - n);
-  EVENT_PAW(ArenaDecommit, arena, end, arenaBytes(old - n));
-}
-
-/* arenaHugeGrow -- commit more of a huge chunk's slots */
-static Res arenaHugeGrow(Arena arena, Chunk chunk, Count old, Count n)
-{
-  Addr end = (Addr)((Word)chunk->hugeBase + arenaBytes(old));
-  Res res = arenaMay(arena, arenaBytes(n - old)) ? PagesCommit(end, arenaBytes(n - old)) : ResMEMORY;
-
-  if (res != ResOK)
-    return res;
-  arena->committed += arenaBytes(n - old);
-  EVENT_PAW(ArenaCommit, arena, end, arenaBytes(n - old));
-  return ResOK;
+  arenaTrim(arena, FALSE);
 }
 
 /* arenaHugeMove -- replace a huge chunk by a larger one */
-static Res arenaHugeMove(Chunk *chunkIO, Arena arena, Count old, Count n)
+static Res arenaHugeMove(Chunk *chunkIO, Arena arena, Count n)
 {
   Chunk chunk = *chunkIO, moved;
   Size reserved = arenaChunkSize(chunk);
+  Count old = arenaHugeUsed(chunk);
   Res res;
 
+  if (chunk->spareCount > 0)
+    arenaHugeDecommit(arena, chunk, chunk->spareCount);
   if (n > SIZE_MAX >> ArenaGrainSHIFT || !arenaMay(arena, arenaBytes(n - old) + arenaHugeHEADER))
     return ResMEMORY;
   res = arenaHugeAlloc(&moved, arena, n, ArenaGrainSIZE, TRUE);
@@ -366,30 +522,31 @@ static Res arenaHugeMove(Chunk *chunkIO, Arena arena, Count old, Count n)
   RingRemove(&chunk->ring);
   res = ChunkMove(chunk, arenaBytes(old), moved, arenaBytes(n));
   if (res != ResOK) {
-    RingInsertAfter(&arena->hugeChunks, &chunk->ring);
-    arenaHugeFree(arena, moved, n);
+    RingInsertBefore(&arena->hugeChunks, &chunk->ring);
+    (void)arenaHugeSet(arena, moved, 0);
+    arenaHugeDecommit(arena, moved, n);
     return res;
   }
   arena->reserved -= reserved;
   arena->committed -= arenaBytes(old) + arenaHugeHEADER;
+  (void)arenaPeak(arena);
   *chunkIO = moved;
   return ResOK;
 }
 
-Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n)
+Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count n)
 {
   Chunk chunk = *chunkIO;
+  Res res;
 
   AVER(ChunkIsHuge(chunk));
   AVER(chunk->arena == arena);
-  AVER(old > 0 && n > 0);
-  if (n <= old) {
-    arenaHugeShrink(arena, chunk, old, n);
-    return ResOK;
-  }
-  if (n <= ((Word)chunk->limit - (Word)chunk->hugeBase) >> ArenaGrainSHIFT)
-    return arenaHugeGrow(arena, chunk, old, n);
-  return arenaHugeMove(chunkIO, arena, old, n);
+  AVER(n > 0);
+  if (n > ChunkHugeRoom(chunk))
+    return arenaHugeMove(chunkIO, arena, n);
+  res = arenaHugeSet(arena, chunk, n);
+  arenaTrim(arena, TRUE);
+  return res;
 }
 
 /* arenaCheckOrder -- are the plain chunks the arena's own, and those without free grains last? */
@@ -407,13 +564,31 @@ static Bool arenaCheckOrder(Arena arena)
   return TRUE;
 }
 
+/* arenaCheckHuge -- are the huge chunks the arena's own, with the grains of their segments, and those without spare
+ * ones last? */
+static Bool arenaCheckHuge(Arena arena)
+{
+  Bool none = FALSE;
+  Ring node;
+
+  for (node = arena->hugeChunks.next; node != &arena->hugeChunks; node = node->next) {
+    Chunk chunk = arenaChunk(node);
+    Seg seg = SegOfAddr(chunk->hugeBase);
+    if (!ChunkCheck(chunk) || chunk->arena != arena || !ChunkIsHuge(chunk) || (none && chunk->spareCount != 0) ||
+        arenaBytes(arenaHugeUsed(chunk)) != (seg != NULL ? SegSize(seg) : 0))
+      return FALSE;
+    none = chunk->spareCount == 0;
+  }
+  return TRUE;
+}
+
 Bool ArenaCheck(Arena arena)
 {
   Size committed = 0, spare = 0, reserved = 0;
   Ring node;
 
   if (arena->sig != ArenaSIG || !RingCheck(&arena->arenasRing) || !RingCheck(&arena->poolRing) ||
-      !arenaCheckOrder(arena))
+      !arenaCheckOrder(arena) || !arenaCheckHuge(arena))
     return FALSE;
   for (node = arena->chunks.next; node != &arena->chunks; node = node->next) {
     Chunk chunk = arenaChunk(node);
@@ -423,11 +598,11 @@ Bool ArenaCheck(Arena arena)
   }
   for (node = arena->hugeChunks.next; node != &arena->hugeChunks; node = node->next) {
     Chunk chunk = arenaChunk(node);
-    if (!ChunkCheck(chunk) || chunk->arena != arena || !ChunkIsHuge(chunk))
-      return FALSE;
-    committed += SegSize(SegOfAddr(chunk->hugeBase)) + arenaHugeHEADER;
+    committed += arenaBytes(arenaHugeUsed(chunk) + chunk->spareCount) + arenaHugeHEADER;
+    spare += arenaBytes(chunk->spareCount);
     reserved += arenaChunkSize(chunk);
   }
-  return arena->reserved == reserved && arena->spare == spare && spare <= arena->spareLimit &&
+  return arena->reserved == reserved && arena->spare == spare &&
+         spare <= arena->spareLimit + (arena->spareFixed ? 0 : committed - spare) &&
          committed <= arena->commitLimit && arena->committed == committed && committed <= reserved;
 }

@@ -1,12 +1,13 @@
 /* arena.h -- an arena owns address space, commits it, and hands it out in grains
  *
  * Address space is reserved in chunks (chunk.h), the first ones at creation, further ones as needed.  Memory that comes
- * back stays committed as spare up to the spare limit; what is above is decommitted, in each chunk from the top.
+ * back stays committed as spare up to the spare limit, and, where nobody has set that, what was in use lately, too; what
+ * is above is decommitted, in each chunk from the top.
  *
  * Always true (ArenaCheck):
- *   committed == grains used + grains spare + huge segments, headers included, in bytes
- *   committed <= reserved;  spare <= spareLimit;  committed <= commitLimit
- *   chunks with a free grain come before those without
+ *   committed == grains used + grains spare, headers included, in bytes
+ *   committed <= reserved;  spare <= spareLimit (+ what is in use, unless spareFixed);  committed <= commitLimit
+ *   plain chunks with a free grain come before those without, and huge chunks with a spare grain before those without
  *
  * Threads: every function may be called by any thread; the arena's lock guards it.  ArenaDestroy only by the last user.
  * Memory: an arena's own data is mapped, never allocated by malloc.
@@ -29,11 +30,14 @@ typedef struct ArenaStruct {
   RingStruct poolRing;    /* pools of this arena; under ArenaRegistryLock */
   LockStruct lock;        /* for all that follows, and for the rings of the pools' segments */
   RingStruct chunks;      /* plain chunks */
-  RingStruct hugeChunks;
+  RingStruct hugeChunks;  /* those with spare grains first */
   Size reserved;          /* bytes */
   Size committed;         /* bytes */
   Size spare;             /* bytes committed that no pool owns */
   Size spareLimit;        /* bytes */
+  Bool spareFixed;        /* the limit was asked for: no more is spare, whatever is in use */
+  Size peak, peakBefore;  /* bytes in use, the most since `peakSince`, and in the second before that */
+  uint64_t peakSince;     /* ticks */
   Size commitLimit;       /* bytes */
 } ArenaStruct;
 
@@ -61,8 +65,9 @@ extern Bool ArenaCheck(Arena arena);
  * errors   ResLIMIT: more is in use, and nothing changes */
 extern Res ArenaCommitLimitSet(Arena arena, Size limit);
 
-/* ArenaSpareLimitSet -- let the arena keep so many bytes of memory that no pool owns (ArenaSpareLimitDEFAULT); what is
- * above goes back to the system at once.  The environment may give another limit (poolsettings.h). */
+/* ArenaSpareLimitSet -- let the arena keep so many bytes of memory that no pool owns; what is above goes back to the
+ * system at once.  An arena whose limit was never set keeps ArenaSpareLimitDEFAULT, and for a second or two as much as
+ * was in use lately, but no more of that than is in use.  The environment may give another limit (poolsettings.h). */
 extern void ArenaSpareLimitSet(Arena arena, Size limit);
 
 /* What an arena has, at one moment. */
@@ -95,10 +100,9 @@ extern Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Cou
 /* ArenaGrainsFree -- give a run back; `n` are all of a huge chunk's grains.  Lock held. */
 extern void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n);
 
-/* ArenaHugeResize -- `n` instead of `old` grains for the segment in a huge chunk, which keeps its contents as far as
- * they fit.  The chunk may be replaced: the old one, with its header, is gone then.  Lock held.
+/* ArenaHugeResize -- `n` grains for the segment in a huge chunk, which keeps its contents as far as they fit.  The chunk may be replaced: the old one, with its header, is gone then.  Lock held.
  * errors   ResMEMORY, and then nothing has changed */
-extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count old, Count n);
+extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count n);
 
 /* ArenaRegistryLock -- guards the list of arenas and each arena's ring of pools; ArenaRegistry is that list */
 extern LockStruct ArenaRegistryLock;

@@ -164,6 +164,7 @@ Res ChunkCreateHuge(Chunk *chunkReturn, Arena arena, Size size, Size align, Bool
   if (res != ResOK)
     return res;
   chunk->hugeBase = (Addr)((Word)chunk->base + offset);
+  chunk->freeCount = ChunkHugeRoom(chunk);
   chunkSlotSet(chunk, ChunkSlotHUGE, ChunkSlotHUGEMORE);
   AVER(ChunkCheck(chunk));
   *chunkReturn = chunk;
@@ -351,5 +352,6 @@ Bool ChunkCheck(Chunk chunk)
          WordAlignDown(chunk->base, ChunkSIZE) == (Word)chunk->base &&
          (!ChunkIsHuge(chunk) ? chunkCheckGrains(chunk)
                               : ChunkSlot(chunk) == ChunkSlotHUGE && chunk->base < chunk->hugeBase &&
-                                  chunk->hugeBase < chunk->limit);
+                                  chunk->hugeBase < chunk->limit && chunk->spareCount <= chunk->freeCount &&
+                                  chunk->freeCount <= ChunkHugeRoom(chunk));
 }

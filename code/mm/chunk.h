@@ -13,6 +13,9 @@
  *   freeCount == grains not used;  spareCount == grains touched and not used;  what is used is touched
  *   no run of free grains is longer than `runBound`
  *
+ * A huge chunk has no tables: its segment has the first grains from hugeBase on, the spare ones are those behind them,
+ * and freeCount counts these and all others up to its end.
+ *
  * Threads: all under the arena's lock, but for ChunkSlots, which anybody reads.
  *
  * Design: design/mm.md .chunk      Tests: test/mm/arenatest.c
@@ -48,7 +51,7 @@
 _Static_assert(ChunkHeaderSIZE % ArenaGrainSIZE != 0, "nothing is left for a guard");
 
 /* More grains than this get a huge chunk of their own, which grows by moving its pages instead of copying. */
-#define ChunkRunMAX (ChunkGRAINS / 4)
+#define ChunkRunMAX ((Count)64)
 
 typedef struct ArenaStruct *Arena;
 
@@ -64,6 +67,7 @@ typedef struct ChunkStruct {
   Index accessible;    /* grains */
   Word used[ChunkGRAINS / (sizeof(Word) * 8)];
   Word touched[ChunkGRAINS / (sizeof(Word) * 8)];
+  uint16_t back[ChunkGRAINS]; /* grains from the first one of a grain's segment to it (seg.c) */
 } ChunkStruct, *Chunk;
 
 #define ChunkSIG ((Word)0x519C8045)
@@ -130,6 +134,7 @@ extern Count ChunkPurge(Chunk chunk, Count most);
 extern void ChunkCommitTell(Chunk chunk, Index i, Index limit, Bool touched);
 
 #define ChunkGrainAddr(chunk, i) ((Addr)((Word)(chunk) + ((Word)(i) << ArenaGrainSHIFT)))
+#define ChunkHugeRoom(chunk)     (((Word)(chunk)->limit - (Word)(chunk)->hugeBase) >> ArenaGrainSHIFT) /* grains */
 #define ChunkIsHuge(chunk)       ((chunk)->hugeBase != NULL)
 #define ChunkIsEmpty(chunk)      ((chunk)->freeCount == ChunkGRAINS - ChunkHeaderGRAINS)
 

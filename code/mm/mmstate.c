@@ -56,7 +56,9 @@ static void stateArenaTell(Arena arena)
   }
   RING_FOR(node, &arena->hugeChunks, after) {
     Chunk chunk = stateChunk(node);
+    Count touched = ChunkHugeRoom(chunk) - chunk->freeCount + chunk->spareCount;
     EVENT_PAW(ArenaReserve, arena, chunk->base, (Word)chunk->limit - (Word)chunk->base);
+    EVENT_PAW(ArenaCommit, arena, chunk->hugeBase, touched << ArenaGrainSHIFT);
   }
   RING_FOR(node, &arena->poolRing, after) {
     Pool pool = RING_ELT(PoolStruct, arenaRing, node);
@@ -64,8 +66,6 @@ static void stateArenaTell(Arena arena)
     PoolTell(pool);
     RING_FOR(inner, &pool->segRing, afterInner) {
       Seg seg = RING_ELT(SegStruct, poolRing, inner);
-      if (ChunkIsHuge(ChunkOfAddr(SegBase(seg))))
-        EVENT_PAW(ArenaCommit, arena, SegBase(seg), SegSize(seg));
       EVENT_PPAW(SegAlloc, seg, pool, SegBase(seg), SegSize(seg));
     }
   }

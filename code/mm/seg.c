@@ -22,13 +22,17 @@
 /* segIndex -- which grain a segment begins with; entry 0 stands for all of a huge chunk */
 #define segIndex(chunk, seg) ((Index)(((Word)(seg) - (Word)(chunk)-ChunkSegOFFSET) / ChunkSegSTRIDE))
 
+/* segBack -- the entry of the table that leads from a grain of a chunk to its segment's first one */
+#define segBack(chunk, i) (&(chunk)->back[i])
+
 Seg SegOfAddr(const void *addr)
 {
   Seg seg;
 
   if (LIKELY(ChunkSlot(addr) == ChunkSlotPLAIN)) {
-    seg = SegEntry(addr);
-    seg = (Seg)(void *)((char *)seg - (Size)__atomic_load_n(&seg->back, __ATOMIC_RELAXED) * ChunkSegSTRIDE);
+    Chunk chunk = (Chunk)WordAlignDown(addr, ChunkSIZE);
+    Index i = ((Word)addr - (Word)chunk) >> ArenaGrainSHIFT;
+    seg = segEntryAt(chunk, i - __atomic_load_n(segBack(chunk, i), __ATOMIC_RELAXED));
   } else {
     Chunk chunk = ChunkOfAddr(addr);
     if (chunk == NULL)
@@ -44,32 +48,26 @@ Seg SegOfAddr(const void *addr)
 static void segInit(Seg seg, Pool pool, Addr base, Count n)
 {
   seg->base = base;
-  seg->grains = (uint32_t)n;
+  seg->grains = n;
   __atomic_store_n(&seg->pool, pool, __ATOMIC_RELAXED);
 }
 
-/* segSpread -- let entries [from, to) lead to the segment that begins `from` - `back` */
-static void segSpread(Chunk chunk, Pool pool, Index first, Index from, Index to)
+/* segSpread -- let the grains [from, to) lead to the segment that begins with grain `first` */
+static void segSpread(Chunk chunk, Index first, Index from, Index to)
 {
   Index i;
 
-  for (i = from; i < to; ++i) {
-    Seg entry = segEntryAt(chunk, i);
-    __atomic_store_n(&entry->back, (uint32_t)(i - first), __ATOMIC_RELAXED);
-    __atomic_store_n(&entry->pool, pool, __ATOMIC_RELAXED);
-  }
+  for (i = from; i < to; ++i)
+    __atomic_store_n(segBack(chunk, i), (uint16_t)(i - first), __ATOMIC_RELAXED);
 }
 
-/* segForget -- entries [from, to) lead nowhere */
+/* segForget -- the grains [from, to) lead nowhere but to their own entries, which head no segment */
 static void segForget(Chunk chunk, Index from, Index to)
 {
   Index i;
 
-  for (i = from; i < to; ++i) {
-    Seg entry = segEntryAt(chunk, i);
-    __atomic_store_n(&entry->pool, NULL, __ATOMIC_RELAXED);
-    __atomic_store_n(&entry->back, 0, __ATOMIC_RELAXED);
-  }
+  for (i = from; i < to; ++i)
+    __atomic_store_n(segBack(chunk, i), 0, __ATOMIC_RELAXED);
 }
 
 static Res segAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size align, Bool alone)
@@ -84,17 +82,15 @@ static Res segAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size
 
   AVER(size > 0);
   AVER(WordIsPowerOf2(align));
-  if (n > UINT32_MAX)
-    return ResMEMORY;
   LockClaim(&arena->lock);
   res = ArenaGrainsAlloc(&chunk, &i, &zero, arena, n, align, alone);
   if (res == ResOK) {
     seg = segEntryAt(chunk, i);
-    AVER(seg->pool == NULL && seg->back == 0);
+    AVER(seg->pool == NULL && *segBack(chunk, i) == 0);
     RingInit(&seg->poolRing);
     segInit(seg, pool, ChunkIsHuge(chunk) ? chunk->hugeBase : ChunkGrainAddr(chunk, i), n);
     if (!ChunkIsHuge(chunk))
-      segSpread(chunk, pool, i, i + 1, i + n);
+      segSpread(chunk, i, i + 1, i + n);
     RingInsertBefore(&pool->segRing, &seg->poolRing);
     pool->segSize += SegSize(seg);
     EVENT_PPAW(SegAlloc, seg, pool, SegBase(seg), SegSize(seg));
@@ -127,14 +123,16 @@ void SegFree(Seg seg)
   Count n = seg->grains;
 
   AVER(n > 0);
-  AVER(seg->back == 0 && pool != NULL);
+  AVER(*segBack(chunk, i) == 0 && pool != NULL);
   LockClaim(&arena->lock);
   EVENT_PPAW(SegFree, seg, pool, SegBase(seg), SegSize(seg));
   pool->segSize -= SegSize(seg);
   RingRemove(&seg->poolRing);
   seg->grains = 0;
   memset(segPrivate(seg), 0, segPrivateSIZE);
-  segForget(chunk, i, ChunkIsHuge(chunk) ? i + 1 : i + n);
+  __atomic_store_n(&seg->pool, NULL, __ATOMIC_RELAXED);
+  if (!ChunkIsHuge(chunk))
+    segForget(chunk, i + 1, i + n);
   ArenaGrainsFree(arena, chunk, i, n);
   LockRelease(&arena->lock);
 }
@@ -145,14 +143,13 @@ static Res segResizeHuge(Seg *segIO, Arena arena, Count n)
   _Alignas(SegStruct) char saved[ChunkSegSTRIDE];
   Seg seg = *segIO;
   Chunk chunk = segChunk(seg);
-  Count old = seg->grains;
   Pool pool = seg->pool;
   Res res;
 
   AVER(ChunkIsHuge(chunk));
   RingRemove(&seg->poolRing);
   memcpy(saved, seg, sizeof saved);
-  res = ArenaHugeResize(&chunk, arena, old, n);
+  res = ArenaHugeResize(&chunk, arena, n);
   if (res == ResOK) {
     seg = segEntryAt(chunk, 0);
     memcpy(seg, saved, sizeof saved);
@@ -176,12 +173,12 @@ static Res segResizePlain(Seg seg, Arena arena, Count n)
     Res res = ArenaGrainsExtend(arena, chunk, i, old, n - old);
     if (res != ResOK)
       return res;
-    segSpread(chunk, seg->pool, i, i + old, i + n);
+    segSpread(chunk, i, i + old, i + n);
   } else if (n < old) {
     segForget(chunk, i + n, i + old);
     ArenaGrainsFree(arena, chunk, i + n, old - n);
   }
-  seg->grains = (uint32_t)n;
+  seg->grains = n;
   return ResOK;
 }
 
@@ -198,8 +195,6 @@ Res SegResize(Seg *segIO, Size size)
 
   AVER(size > 0);
   AVER(seg->grains > 0 && pool != NULL);
-  if (n > UINT32_MAX)
-    return ResMEMORY;
   if (n == seg->grains)
     return ResOK;
   if (huge && n < segHugeMIN)
@@ -218,16 +213,17 @@ Res SegResize(Seg *segIO, Size size)
   return res;
 }
 
-/* segCheckEntry -- the entry of the `k`th grain of a segment, which is not its first */
-static Bool segCheckEntry(Seg seg, Seg entry, Index k)
+/* segCheckGrain -- the `k`th grain of a segment, which is not its first */
+static Bool segCheckGrain(Chunk chunk, Index first, Index k)
 {
+  Seg entry = segEntryAt(chunk, first + k);
   const Word *private = segPrivate(entry);
   Index i;
 
   for (i = 0; i < segPrivateSIZE / sizeof *private; ++i)
     if (private[i] != 0)
       return FALSE;
-  return entry->back == k && entry->pool == seg->pool && entry->grains == 0;
+  return *segBack(chunk, first + k) == k && entry->pool == NULL && entry->grains == 0;
 }
 
 Bool SegCheck(Seg seg)
@@ -235,12 +231,12 @@ Bool SegCheck(Seg seg)
   Chunk chunk = segChunk(seg);
   Index i = segIndex(chunk, seg), k;
 
-  if (seg->grains == 0 || seg->back != 0 || seg->pool == NULL || !RingCheck(&seg->poolRing) ||
+  if (seg->grains == 0 || *segBack(chunk, i) != 0 || seg->pool == NULL || !RingCheck(&seg->poolRing) ||
       WordAlignDown(seg->base, ArenaGrainSIZE) != (Word)seg->base || SegOfAddr(seg->base) != seg ||
       SegOfAddr((const char *)SegLimit(seg) - 1) != seg)
     return FALSE;
   for (k = 1; !ChunkIsHuge(chunk) && k < seg->grains; ++k)
-    if (!segCheckEntry(seg, segEntryAt(chunk, i + k), k))
+    if (!segCheckGrain(chunk, i, k))
       return FALSE;
   return TRUE;
 }

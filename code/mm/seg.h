@@ -6,9 +6,8 @@
  *
  * Always true (SegCheck):
  *   base is a multiple of ArenaGrainSIZE;  grains > 0
- *   the entry of each further grain has `back` == its distance to the first, and the same pool
- *   the pool's part of every entry that heads no segment is zero
- *   an entry whose grain is not in a segment has pool == NULL
+ *   the chunk's table `back` tells of each grain of the segment how far it is from the first; of other grains, 0
+ *   an entry that heads no segment has pool == NULL and grains == 0, and its pool's part is zero
  *
  * Threads: SegAlloc, SegFree and SegResize take the arena's lock.  SegOfAddr takes none: the caller knows that the
  * address is in use (then what it finds holds still), or only wants to know whether it is ours.
@@ -27,8 +26,7 @@ typedef struct PoolStruct *Pool;
 
 typedef struct SegStruct {
   Pool pool;           /* that owns it; NULL: none */
-  uint32_t back;       /* grains from the segment's first grain to this one */
-  uint32_t grains;     /* of the whole segment; 0 but in the first grain's entry */
+  Count grains;        /* of the whole segment */
   Addr base;           /* its first address */
   RingStruct poolRing; /* the pool's segments; under the arena's lock */
 } SegStruct, *Seg;

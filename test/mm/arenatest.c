@@ -132,7 +132,7 @@ static void testSpare(void)
   Bool zero;
   Seg seg;
 
-  arena->spareLimit = 8 * GRAIN;
+  ArenaSpareLimitSet(arena, 8 * GRAIN);
   if (SegAlloc(&seg, NULL, pool, 6 * GRAIN, 1) != ResOK)
     abort();
   memset(SegBase(seg), 0xaa, SegSize(seg));
@@ -151,7 +151,7 @@ static void testSpare(void)
   TapOk(arena->spare <= 8 * GRAIN, "no more stays spare than the limit says");
   if (SegAlloc(&seg, NULL, pool, GRAIN, 1) != ResOK)
     abort();
-  arena->spareLimit = 0;
+  ArenaSpareLimitSet(arena, 0);
   SegFree(seg);
   TapIs(arena->spare, 0, "a lower limit takes effect with the next segment that is freed");
   TapIs(arena->committed, before, "and gives the memory back");
@@ -198,6 +198,89 @@ static void testResize(void)
   ArenaDestroy(arena);
 }
 
+/* segOf -- a segment of so many grains */
+static Seg segOf(Pool pool, Count grains, Bool *zeroReturn)
+{
+  Seg seg;
+
+  if (SegAlloc(&seg, zeroReturn, pool, grains * GRAIN, 1) != ResOK)
+    abort();
+  return seg;
+}
+
+/* testHugeSpare -- huge chunks are used again */
+static void testHugeSpare(void)
+{
+  enum { N = 200 };
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Size before = arena->committed, reserved = arena->reserved;
+  Seg seg, second;
+  Addr base;
+  Bool zero;
+
+  ArenaSpareLimitSet(arena, 2 * N * GRAIN);
+  seg = segOf(pool, N, NULL), base = SegBase(seg);
+  memset(base, 1, N * GRAIN);
+  SegFree(seg);
+  TapOk(SegOfAddr(base) == NULL, "what is kept of a huge segment is nobody's");
+  TapIs(arena->spare, N * GRAIN, "and spare");
+  seg = segOf(pool, N + 50, &zero);
+  TapOk(SegBase(seg) == base && !zero, "the next one, though larger, has its place, and is not called zero");
+  TapOk(allBytes(base, N * GRAIN, 1) && allBytes((char *)base + N * GRAIN, 50 * GRAIN, 0), "only what is more is new");
+  TapIs(arena->spare, 0, "nothing is spare");
+  SegFree(seg);
+  seg = segOf(pool, N - 20, NULL);
+  TapOk(SegBase(seg) == base && arena->spare == 70 * GRAIN, "what a smaller one does not need stays spare");
+  TapOk(SegOfAddr((char *)SegLimit(seg)) == NULL, "and is nobody's");
+  TapOk(SegResize(&seg, N * GRAIN) == ResOK && arena->spare == 50 * GRAIN, "it grows into that,");
+  TapOk(SegResize(&seg, 100 * GRAIN) == ResOK && arena->spare == 150 * GRAIN && ArenaCheck(arena), "and shrinks");
+  second = segOf(pool, N, NULL);
+  TapOk(SegBase(second) != base && arena->reserved == reserved + 2 * ChunkSIZE, "which is no place for another one");
+  ArenaSpareLimitSet(arena, 30 * GRAIN);
+  TapOk(arena->spare == 30 * GRAIN && allBytes(base, 130 * GRAIN, 1), "a limit takes from the end");
+  TapOk(SegResize(&seg, 150 * GRAIN) == ResOK && allBytes((char *)base + 130 * GRAIN, 20 * GRAIN, 0), "what was taken is zero");
+  SegFree(second);
+  TapOk(arena->spare <= 30 * GRAIN && arena->spare > 0 && ArenaCheck(arena), "what is freed is kept as far as the limit allows");
+  TapOk(SegResize(&seg, 2 * ChunkSIZE) == ResOK && seg != NULL && ArenaCheck(arena), "one with spare grains moves");
+  SegFree(seg);
+  ArenaSpareLimitSet(arena, 0);
+  TapOk(arena->committed == before && arena->reserved == reserved && ArenaCheck(arena), "in the end all is given back");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+/* testSpareLately -- what was in use lately is kept for a while, but no more than is in use */
+static void testSpareLately(void)
+{
+  enum { N = 60, MORE = 24, EACH = 32 /* grains, 2 MiB */ };
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg seg[N];
+  Size most;
+  unsigned i;
+
+  for (i = 0; i < N; ++i)
+    seg[i] = segOf(pool, EACH, NULL);
+  for (i = 0; i < MORE; ++i)
+    SegFree(seg[i]);
+  TapIs(arena->spare, MORE * EACH * GRAIN, "beyond the limit what was in use lately is kept");
+  arena->peakSince -= (uint64_t)1 << 33;
+  seg[0] = segOf(pool, EACH, NULL);
+  TapOk(arena->spare <= ArenaSpareLimitDEFAULT && ArenaCheck(arena), "seconds later only the limit,");
+  most = arena->spare;
+  TapOk(most >= ArenaSpareLimitDEFAULT / 2, "but as much");
+  SegFree(seg[0]);
+  for (i = MORE; i < N - 4; ++i)
+    SegFree(seg[i]);
+  TapOk(arena->spare <= ArenaSpareLimitDEFAULT + 4 * EACH * GRAIN && ArenaCheck(arena), "nor is more kept than is in use");
+  for (; i < N; ++i)
+    SegFree(seg[i]);
+  TapOk(arena->spare <= ArenaSpareLimitDEFAULT, "and where nothing is, the limit holds");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
 /* testRandom -- segments never overlap, keep their contents, and the arena's books stay right */
 static void testRandom(void)
 {
@@ -212,7 +295,9 @@ static void testRandom(void)
   Bool good = TRUE;
   unsigned step;
 
-  arena->spareLimit = 40 * GRAIN;
+  ArenaSpareLimitSet(arena, TapRandom(&state) % 3 * 40 * GRAIN);
+  if (TapRandom(&state) % 2 == 0)
+    arena->spareFixed = FALSE;
   for (step = 0; good && step < 4000; ++step) {
     unsigned i = TapRandom(&state) % SLOTS;
     Size size = 1 + TapRandom(&state) % ((TapRandom(&state) % 16 == 0 ? 300 : 12) * GRAIN);
@@ -324,6 +409,8 @@ int main(void)
   testForeign();
   testLookup();
   testAlignHuge();
+  testHugeSpare();
+  testSpareLately();
   testSpare();
   testResize();
   testRandom();

@@ -140,8 +140,12 @@ static void testStats(void)
   SegFree(huge);
   SegFree(seg);
   got = stats();
+  TapOk(got.spare == 503 * GRAIN && got.committed >= before.committed + 503 * GRAIN && got.hugeChunks == 1,
+        "what is freed is spare, and its chunk kept");
+  ArenaSpareLimitSet(arena, 3 * GRAIN);
+  got = stats();
   TapOk(got.reserved == before.reserved && got.spare == 3 * GRAIN && got.committed == before.committed + 3 * GRAIN,
-        "and shrinks, but for what is spare");
+        "until that is too much");
   while (stats().chunks < 3)
     if (take(ChunkRunMAX) == NULL)
       abort();

@@ -60,6 +60,8 @@ static void testChunk(void)
   SEES(chunk->runBound, 1, ChunkCheck(chunk), "chunk: a free run is longer than is believed");
   SEES(huge->hugeBase, huge->base, ChunkCheck(huge), "huge chunk: its segment begins with its header");
   SEES(huge->hugeBase, huge->limit, ChunkCheck(huge), "huge chunk: its segment begins behind its end");
+  SEES(huge->freeCount, ChunkHugeRoom(huge) + 1, ChunkCheck(huge), "huge chunk: more is free than there is room");
+  SEES(huge->spareCount, huge->freeCount + 1, ChunkCheck(huge), "huge chunk: more is spare than free");
   SEES(ChunkSlots[(Word)huge >> ChunkSHIFT], ChunkSlotPLAIN, ChunkCheck(huge), "huge chunk: its slot is a plain one's");
   PoolDestroy(pool);
 }
@@ -75,6 +77,7 @@ static void testArena(void)
   SEES(arena->poolRing.next, &alone, ArenaCheck(arena), "arena: its ring of pools is broken");
   SEES(chunk->arena, NULL, ArenaCheck(arena), "arena: another one has its chunk");
   SEES(huge->arena, NULL, ArenaCheck(arena), "arena: another one has its huge chunk");
+  SEES(huge->freeCount, huge->freeCount - 1, ArenaCheck(arena), "arena: a huge chunk has not what its segment has");
   SEES(chunk->runBound, 1, ArenaCheck(arena), "arena: one of its chunks is wrong");
   SEES(arena->reserved, arena->reserved - 1, ArenaCheck(arena), "arena: what it has reserved does not add up");
   SEES(arena->committed, arena->committed - 1, ArenaCheck(arena), "arena: what is committed does not add up");
@@ -88,16 +91,18 @@ static void testSeg(void)
 {
   Pool pool = newPool("SGF");
   Seg seg = SegOfAddr(newObject(pool, 3 * ArenaGrainSIZE)), second = (Seg)(void *)((char *)seg + ChunkSegSTRIDE);
+  Chunk chunk = ChunkOfAddr(seg);
+  Index i = ((Word)SegBase(seg) - (Word)chunk) >> ArenaGrainSHIFT;
   RingStruct alone = RingINITIALIZER(alone);
 
   SEES(seg->grains, 0, SegCheck(seg), "segment: it has no grains");
   SEES(seg->grains, 4, SegCheck(seg), "segment: its last grain is not its own");
-  SEES(seg->back, 1, SegCheck(seg), "segment: it is not its own head");
+  SEES(chunk->back[i], 1, SegCheck(seg), "segment: it is not its own head");
   SEES(seg->pool, NULL, SegCheck(seg), "segment: it has no pool");
   SEES(seg->poolRing.next, &alone, SegCheck(seg), "segment: the ring of its pool is broken");
   SEES(seg->base, (Word)seg->base + 16, SegCheck(seg), "segment: it begins inside of a grain");
-  SEES(second->back, 0, SegCheck(seg), "segment: its second grain does not lead to it");
-  SEES(second->pool, NULL, SegCheck(seg), "segment: its second grain has no pool");
+  SEES(chunk->back[i + 1], 0, SegCheck(seg), "segment: its second grain does not lead to it");
+  SEES(second->pool, pool, SegCheck(seg), "segment: its second grain has a pool of its own");
   SEES(second->grains, 1, SegCheck(seg), "segment: its second grain begins another one");
   SEES(((Word *)(void *)(second + 1))[3], 1, SegCheck(seg), "segment: the pool has something in its second grain");
   PoolDestroy(pool);
