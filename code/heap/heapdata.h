@@ -33,7 +33,8 @@ typedef struct HeapProcessStruct {
   HeapPlan plans;                     /* of the types of `registry`, by number; the heap's */
   Bool met;                           /* it had an event: before that no client knows of it */
   Bool ended;                         /* it has ended; its objects are kept in case no other process lives on; */
-  uint64_t last;                      /* then, ns of its last event */
+  uint64_t last;                      /* then, ns of its last event, or of one that is kept with it; */
+  Index beside;                       /* and the number of the next one that is kept with it, plus one; 0: none */
   Count pools, threads;
   Count inherited;                    /* so many of these threads were the parent's */
   Index child;                        /* number of the process that it has just forked, plus one; 0: none */
@@ -71,8 +72,9 @@ struct HeapStruct {
   Count count, capacity;
   HeapPlaceStruct *place; /* owned; by the log's number */
   Count living;          /* recorded programs among the processes that have not ended */
-  Index kept;            /* number of the ended process that is kept, plus one; 0: none.  Its objects are shown while no
-                            other process lives. */
+  Index kept;            /* number of the ended process that is kept, plus one; 0: none.  Its objects, and those of all
+                            that are kept with it (`beside`), are shown while no other process lives: one process may
+                            have several emitters, each of which is a process of the log. */
   HeaderTimesStruct times;
   Count forgotten;       /* children that were given up before an event of them came; heapfork.c */
   Count unlooked;        /* forks since the memory of children without events was checked last */

@@ -124,14 +124,6 @@ Count HeapLiving(Heap heap)
   return heap->living;
 }
 
-Index HeapKept(Heap heap, Index ending)
-{
-  HeapProcess process = HeapProcessAt(heap, ending);
-
-  return process != NULL && heap->kept != 0 && heap->place[heap->kept - 1].process->last > process->last
-         ? heap->kept - 1 : ending;
-}
-
 void HeapTallySum(HeapTally tallyReturn, Heap heap, LogProcess only)
 {
   HeapSeenStruct seen;

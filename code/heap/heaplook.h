@@ -45,14 +45,14 @@ typedef struct HeapSeenStruct {
 extern Bool HeapLook(HeapSeen seenReturn, Heap heap, Index number);
 
 /* HeapEnded -- has the process ended, so that nothing lives in it?  If no process lives, FALSE for the one with the
- * latest event: its objects can still be looked at. */
+ * latest event, with all its emitters: its objects can still be looked at. */
 extern Bool HeapEnded(Heap heap, Index process);
 
 /* HeapLiving -- how many recorded programs live, as far as is known
- * HeapKept -- a process ends (HeapPROCESSEND): the one whose objects can be looked at from then on, if no process
- * lives */
+ * HeapKeeps -- process `ending` ends (HeapPROCESSEND): can the objects of process `number` be looked at from then on, if
+ * no process lives? */
 extern Count HeapLiving(Heap heap);
-extern Index HeapKept(Heap heap, Index ending);
+extern Bool HeapKeeps(Heap heap, Index ending, Index number);
 
 /* HeapTallySum -- how well the events of a process fitted together, or, with NULL, of all
  * HeapObjectTypes -- how many types were met that allocate, free, or tell what lives */

@@ -230,14 +230,27 @@ static Bool processCheck(Heap heap, Index number)
   return TRUE;
 }
 
+/* keptCheck -- are the processes that are kept a list, and have they ended? */
+static Bool keptCheck(Heap heap)
+{
+  HeapProcess kept;
+  Index at = heap->kept;
+  Count n;
+
+  for (n = 0; at != 0 && n < heap->count; ++n, at = kept->beside) {
+    kept = HeapProcessAt(heap, at - 1);
+    if (kept == NULL || !kept->ended)
+      return FALSE;
+  }
+  return at == 0;
+}
+
 Bool HeapCheck(Heap heap)
 {
-  HeapProcess kept = heap->kept > 0 ? HeapProcessAt(heap, heap->kept - 1) : NULL;
   Index i;
 
   if (heap->in - heap->out > HeapQUEUE || heap->in - heap->fetched > heap->in - heap->out ||
-      heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) ||
-      (heap->kept > 0 && (kept == NULL || !kept->ended)))
+      heap->count > heap->capacity || !HeaderTimesCheck(&heap->times) || !keptCheck(heap))
     return FALSE;
   for (i = 0; i < heap->count; ++i)
     if (!processCheck(heap, i))
@@ -284,6 +297,23 @@ static void processTell(Heap heap, HeapProcess process, HeapOperationKind kind, 
   heap->client.other(heap->client.data, &operation);
 }
 
+/* keptOut -- a process is not kept any more, if it was.  While a heap is read, not all that are kept may be there. */
+static void keptOut(Heap heap, HeapProcess process)
+{
+  Index number = process->order.operation.process, *at = &heap->kept;
+  HeapProcess kept;
+  Count n;
+
+  for (n = 0; *at != number + 1; ++n) {
+    kept = *at != 0 && n < heap->count ? HeapProcessAt(heap, *at - 1) : NULL;
+    if (kept == NULL)
+      return;
+    at = &kept->beside;
+  }
+  *at = process->beside;
+  process->beside = 0;
+}
+
 void HeapProcessDrop(Heap heap, HeapProcess process)
 {
   Index number = process->order.operation.process;
@@ -297,26 +327,62 @@ void HeapProcessDrop(Heap heap, HeapProcess process)
     process->seen.counts = NULL;
   }
   heap->place[number].past = past;
+  keptOut(heap, process);
   heap->place[number].process = NULL;
-  if (heap->kept == number + 1)
-    heap->kept = 0;
   processFree(process);
 }
 
-/* processKeep -- keep the objects of the ended process with the latest event, in case no other lives on.  If a
- * parent's end is noticed first, this end is reported last. */
+/* keptDrop -- drop all processes that are kept */
+static void keptDrop(Heap heap)
+{
+  while (heap->kept != 0)
+    HeapProcessDrop(heap, heap->place[heap->kept - 1].process);
+}
+
+/* keptRank -- how a process that ends stands to those that are kept: it is one more of them (0), or comes in their
+ * place (1), or does not (-1), because they have the latest event.  If a parent's end is noticed first, the end of its
+ * child is reported last.
+ *
+ * Emitters of one process have its number; if it ran another program before, that one was not kept when this one had
+ * its first event. */
+static int keptRank(Heap heap, HeapProcess process)
+{
+  HeapProcess kept = heap->kept != 0 ? heap->place[heap->kept - 1].process : NULL;
+  Header a = &process->log->header, b = kept != NULL ? &kept->log->header : NULL;
+
+  if (kept == NULL)
+    return 1;
+  if (a->pid == b->pid && a->boot[0] != '\0' && strcmp(a->boot, b->boot) == 0)
+    return 0;
+  return kept->last > process->last ? -1 : 1;
+}
+
+Bool HeapKeeps(Heap heap, Index ending, Index number)
+{
+  HeapProcess process = HeapProcessAt(heap, ending), kept = HeapProcessAt(heap, number);
+  int rank = process != NULL ? keptRank(heap, process) : 1;
+
+  return number == ending ? rank >= 0 : rank <= 0 && kept != NULL && kept->ended;
+}
+
+/* processKeep -- keep the objects of the ended process with the latest event, in case no other lives on */
 static void processKeep(Heap heap, HeapProcess process)
 {
-  Index number = process->order.operation.process;
+  int rank = keptRank(heap, process);
+  HeapProcess kept;
 
   AVER(process->ended);
-  if (heap->kept != 0 && heap->place[heap->kept - 1].process->last > process->last) {
+  if (rank < 0) {
     HeapProcessDrop(heap, process);
     return;
   }
-  if (heap->kept != 0)
-    HeapProcessDrop(heap, heap->place[heap->kept - 1].process);
-  heap->kept = number + 1;
+  if (rank > 0)
+    keptDrop(heap);
+  kept = heap->kept != 0 ? heap->place[heap->kept - 1].process : NULL;
+  if (kept != NULL && kept->last > process->last)
+    process->last = kept->last;
+  process->beside = heap->kept;
+  heap->kept = process->order.operation.process + 1;
 }
 
 void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time)
@@ -378,9 +444,9 @@ void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t
   if (HeapShows(heap, process)) {
     ++heap->living;
     if (process->ended)
-      heap->kept = 0;
-    else if (heap->kept != 0)
-      HeapProcessDrop(heap, heap->place[heap->kept - 1].process);
+      keptOut(heap, process);
+    else
+      keptDrop(heap);
   }
   if (!process->met)
     HeapForkMet(heap, process);

@@ -448,6 +448,7 @@ static void saveProcess(Save save, HeapProcess process)
   NUMBER(process->met);
   NUMBER(process->ended);
   NUMBER(process->last);
+  NUMBER(process->beside);
   NUMBER(process->pools);
   NUMBER(process->inherited);
   NUMBER(process->child);

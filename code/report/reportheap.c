@@ -93,7 +93,7 @@ static inline void heapPeak(ReportHeap heap, uint64_t at)
 static SiteSum heapProcess(ReportHeap heap, Index process)
 {
   Count count = heap->processes == 0 ? GrowMIN : heap->processes;
-  SiteSum *more;
+  ReportProcessStruct *more;
 
   while (count <= process)
     count *= 2;
@@ -105,14 +105,14 @@ static SiteSum heapProcess(ReportHeap heap, Index process)
     heap->process = more;
     heap->processes = count;
   }
-  if (heap->process[process] == NULL)
-    heap->process[process] = calloc(heap->base[ReportBOOKS], sizeof **heap->process);
-  return heap->process[process];
+  if (heap->process[process].sums == NULL)
+    heap->process[process].sums = calloc(heap->base[ReportBOOKS], sizeof *heap->process->sums);
+  return heap->process[process].sums;
 }
 
 static inline SiteSum heapOfProcess(ReportHeap heap, Index process)
 {
-  SiteSum sums = LIKELY(process < heap->processes) ? heap->process[process] : NULL;
+  SiteSum sums = LIKELY(process < heap->processes) ? heap->process[process].sums : NULL;
 
   if (UNLIKELY(sums == NULL) && (sums = heapProcess(heap, process)) == NULL)
     heap->failed = TRUE;
@@ -213,21 +213,36 @@ static void heapProcessAll(ReportHeap heap, SiteSum sums, Bool comes)
     }
 }
 
-/* heapLeaves -- a process does something: the one that ended last does not count as living any more
+/* heapKept -- is the process kept?
+ * heapKeep -- it is from now on, or is not any more */
+static Bool heapKept(ReportHeap heap, Index process)
+{
+  return process < heap->processes && heap->process[process].kept;
+}
+
+static void heapKeep(ReportHeap heap, Index process, Bool keeps)
+{
+  heap->keeps = heap->keeps - heap->process[process].kept + keeps;
+  heap->process[process].kept = keeps;
+}
+
+/* heapLeaves -- a process does something: what is kept does not count as living any more
  * heapBegin -- an operation of a process begins; the totals of its slice */
 static void heapLeaves(ReportHeap heap, uint64_t time)
 {
-  SiteSum sums = heapOfProcess(heap, heap->kept);
+  Index i;
 
-  heap->kept = SIZE_MAX;
   (void)heapTo(heap, time);
-  if (sums != NULL)
-    heapProcessAll(heap, sums, FALSE);
+  for (i = 0; i < heap->processes; ++i)
+    if (heap->process[i].kept) {
+      heapKeep(heap, i, FALSE);
+      heapProcessAll(heap, heap->process[i].sums, FALSE);
+    }
 }
 
 static inline int64_t *heapBegin(ReportHeap heap, HeapOperation operation)
 {
-  if (UNLIKELY(heap->kept != SIZE_MAX) && operation->process != heap->kept)
+  if (UNLIKELY(heap->keeps > 0) && !heapKept(heap, operation->process))
     heapLeaves(heap, operation->time);
   return heapTo(heap, operation->time);
 }
@@ -337,29 +352,30 @@ static void heapProcessBegins(ReportHeap heap, HeapOperation operation, SiteSum 
 {
   if (!operation->revived)
     HeapLiveObjects(heap->shared->heap, operation->process, heapInherited, heap);
-  else if (heap->kept != operation->process)
+  else if (!heapKept(heap, operation->process))
     heapProcessAll(heap, sums, TRUE);
-  if (heap->kept == operation->process)
-    heap->kept = SIZE_MAX;
+  heapKeep(heap, operation->process, FALSE);
   heapPeak(heap, operation->time);
 }
 
 /* heapProcessEnds -- its objects leave, unless they are what is shown while no process lives; these may also be those
- * of one that ended before, and come again then */
+ * of some that ended before, and come again then */
 static void heapProcessEnds(ReportHeap heap, HeapOperation operation, SiteSum sums)
 {
-  Index kept = HeapKept(heap->shared->heap, operation->process);
-  SiteSum others;
+  Heap shown = heap->shared->heap;
+  Index i, ending = operation->process;
 
-  FootprintEnd(heap->footprint, operation->process);
-  if (HeapLiving(heap->shared->heap) <= 1)
-    heap->kept = kept;
-  if (heap->kept == operation->process)
+  FootprintEnd(heap->footprint, ending);
+  if (HeapLiving(shown) > 1 || !HeapKeeps(shown, ending, ending))
+    heapProcessAll(heap, sums, FALSE);
+  if (HeapLiving(shown) > 1)
     return;
-  heapProcessAll(heap, sums, FALSE);
-  if (heap->kept == SIZE_MAX || (others = heapOfProcess(heap, kept)) == NULL)
-    return;
-  heapProcessAll(heap, others, TRUE);
+  for (i = 0; i < heap->processes; ++i)
+    if (heap->process[i].sums != NULL && !heap->process[i].kept && HeapKeeps(shown, ending, i)) {
+      heapKeep(heap, i, TRUE);
+      if (i != ending)
+        heapProcessAll(heap, heap->process[i].sums, TRUE);
+    }
   heapPeak(heap, operation->time);
 }
 
@@ -442,7 +458,7 @@ Res ReportHeapInit(ReportHeap heap, ViewHeap shared, Rows rows, ReportSpan span,
   Res res;
   Index i;
 
-  *heap = (ReportHeapStruct){.span = span, .rows = rows, .shared = shared, .of = of, .kept = SIZE_MAX};
+  *heap = (ReportHeapStruct){.span = span, .rows = rows, .shared = shared, .of = of};
   heap->time.stamp = 1;
   res = SeriesTableInit(&heap->total, heapFields, TotalFIELDS, 1, span->slices);
   for (i = 0; i < ReportBOOKS; ++i) {
@@ -464,7 +480,7 @@ void ReportHeapFinish(ReportHeap heap)
   for (i = 0; i < ReportBOOKS; ++i)
     BookFinish(&heap->book[i]);
   for (i = 0; i < heap->processes; ++i)
-    free(heap->process[i]);
+    free(heap->process[i].sums);
   free(heap->process);
   free(heap->rowOf);
   SeriesTableFinish(&heap->total);

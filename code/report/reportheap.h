@@ -38,6 +38,12 @@ typedef struct ReportPoolStruct {
   char class[HeapClassMAX];
 } ReportPoolStruct, *ReportPool;
 
+/* A process of the log. */
+typedef struct ReportProcessStruct {
+  SiteSum sums; /* owned: what it has in each row of each book */
+  Bool kept;    /* it has ended, and counts as living while no process lives (HeapKeeps) */
+} ReportProcessStruct;
+
 typedef struct ReportHeapStruct {
   ReportSpan span;
   Rows rows;
@@ -56,8 +62,8 @@ typedef struct ReportHeapStruct {
   Index poolLast;               /* the row of the pool of the last operation */
   ReportPoolStruct pool[ReportPOOLS - 1];
   Count processes;
-  SiteSum *process;             /* owned, each; by number in the log: what it has in each row of each book */
-  Index kept;                   /* while no process lives, the ended one that counts as living (HeapKept) */
+  ReportProcessStruct *process; /* owned; by number in the log */
+  Count keeps;                  /* how many of them are kept */
   Bool failed;
 } ReportHeapStruct, *ReportHeap;
 

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
+use List::Util qw(sum);
 use Test::More;
 
 my $B  = abs_path($ENV{B} // 'build/cool');
@@ -40,4 +41,13 @@ my ($live) = `$B/bin/eventview pools --json $dir/lisp.paw` =~ /"class": "AMS".*?
 my ($end) = (split /\n/, `$B/bin/eventcnv -E TraceEnd $dir/lisp.paw`)[-1] =~ /marked=(\d+)/;
 cmp_ok $live, '>=', $end, 'what lives in the end is what the last collection left, and what came after it';
 cmp_ok $live, '<', 2 * $end, 'which is little';
+
+# The program has emitters of two kinds, its own pool's and the one that records its malloc: what both have is shown at
+# the end, in any view.
+my ($summary) = `$B/bin/eventview $dir/lisp.paw` =~ /^live at end +(\d+) objects/m;
+my $objects = `$B/bin/eventview live $dir/lisp.paw`;
+my $shown = sum($objects =~ /^  objects +(\d+),/mg);
+is $shown, $summary, 'the live objects of both';
+like $objects, qr/\bAMS\b/, 'those of its pool';
+like $objects, qr/\bmalloc\b/, 'and those that malloc gave';
 done_testing;
