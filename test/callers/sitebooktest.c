@@ -205,6 +205,11 @@ static void testNumbers(void)
   for (i = 0; i < 4000; ++i)
     number[i] = SiteNumbersOf(&numbers, i % 5, 0x1000 + i / 5 * 16, FALSE, i);
   TapOk(SiteNumbersCheck(&numbers) && numbers.count == 4000, "each site of each process gets a number,");
+  TapSees(numbers.count, numbers.capacity + 1, SiteNumbersCheck(&numbers), "more sites than there is room for are seen");
+  TapSees(numbers.places, numbers.count, SiteNumbersCheck(&numbers), "a table too small for them is seen");
+  TapSees(numbers.site[100].code, 1, SiteNumbersCheck(&numbers), "a site that is not where it is looked for is seen");
+  TapSees(numbers.first[2], numbers.first[3], SiteNumbersCheck(&numbers), "a process with another one's sites is seen");
+  TapSees(numbers.site[number[3999] - 1].next, 0, SiteNumbersCheck(&numbers), "sites that no list has are seen");
   for (i = 0; i < 4000; ++i) {
     SiteStruct again = {.code = 0x1000 + i / 5 * 16, .process = i % 5, .asker = i % 5};
     wrong += number[i] != SiteNumbersAdd(&numbers, &again) || SiteNumbersAt(&numbers, number[i])->time != i;

@@ -45,16 +45,7 @@ static void testOwnRegistry(void)
   TapOk(RegistryFind(r, 0x7fff) == NULL && RegistryFind(r, 0) == NULL, "other codes are not known");
 }
 
-/* SEES -- with `value` in place of what is at `place`, the registry's check fails; and not before or afterwards */
-#define SEES(place, value, what) \
-  do { \
-    __typeof__(place) saved_ = (place); \
-    Bool before_ = RegistryCheck(r), seen_; \
-    (place) = (__typeof__(place))(value); \
-    seen_ = !RegistryCheck(r); \
-    (place) = saved_; \
-    TapOk(before_ && seen_ && RegistryCheck(r), "a registry is not in order: %s", what); \
-  } while (0)
+#define SEES(place, value, what) TapSees(place, value, RegistryCheck(r), "a registry is not in order: " what)
 
 static void testRegistryCheck(void)
 {

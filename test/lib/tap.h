@@ -72,6 +72,17 @@ __attribute__((format(printf, 5, 6), unused)) static int tapIs(uint64_t got, uin
   return got == expected;
 }
 
+/* TapSees -- with `value` in place of what is at `place`, `check` fails; and not before or afterwards */
+#define TapSees(place, value, check, what) \
+  do { \
+    __typeof__(place) saved_ = (place); \
+    Bool before_ = (check), seen_; \
+    (place) = (__typeof__(place))(value); \
+    seen_ = !(check); \
+    (place) = saved_; \
+    TapOk(before_ && seen_ && (check), "%s", what); \
+  } while (0)
+
 /* TapSkip -- one line for a test that cannot run here, and why */
 #define TapSkip(reason) printf("ok %u # SKIP %s\n", ++tapCount, (reason))
 

@@ -10,17 +10,6 @@
 #include "mm/poolsgfcache.h"
 #include "tap.h"
 
-/* SEES -- with `value` in place of what is at `place`, `check` fails; and not before or afterwards */
-#define SEES(place, value, check, what) \
-  do { \
-    __typeof__(place) saved_ = (place); \
-    Bool before_ = (check), seen_; \
-    (place) = (__typeof__(place))(value); \
-    seen_ = !(check); \
-    (place) = saved_; \
-    TapOk(before_ && seen_ && (check), "%s", what); \
-  } while (0)
-
 static Arena arena;
 
 static Pool newPool(const char *class)
@@ -48,21 +37,21 @@ static void testChunk(void)
   Chunk chunk = ChunkOfAddr(newObject(pool, 100)), huge = ChunkOfAddr(newObject(pool, ChunkSIZE));
   RingStruct alone = RingINITIALIZER(alone);
 
-  SEES(chunk->sig, 0, ChunkCheck(chunk), "chunk: no chunk");
-  SEES(chunk->ring.next, &alone, ChunkCheck(chunk), "chunk: its ring is broken");
-  SEES(chunk->base, (Word)chunk + 1, ChunkCheck(chunk), "chunk: it is not where it begins");
-  SEES(ChunkSlots[(Word)chunk >> ChunkSHIFT], ChunkSlotNONE, ChunkCheck(chunk), "chunk: its slot is not its own");
-  SEES(chunk->used[0], chunk->used[0] & ~(Word)1, ChunkCheck(chunk), "chunk: its header's grain is free");
-  SEES(chunk->freeCount, chunk->freeCount + 1, ChunkCheck(chunk), "chunk: its free grains are counted wrong");
-  SEES(chunk->spareCount, chunk->spareCount + 1, ChunkCheck(chunk), "chunk: its spare grains are counted wrong");
-  SEES(chunk->accessible, ChunkGRAINS + 1, ChunkCheck(chunk), "chunk: more grains are accessible than it has");
-  SEES(chunk->accessible, ChunkHeaderGRAINS, ChunkCheck(chunk), "chunk: a grain was touched that is not accessible");
-  SEES(chunk->runBound, 1, ChunkCheck(chunk), "chunk: a free run is longer than is believed");
-  SEES(huge->hugeBase, huge->base, ChunkCheck(huge), "huge chunk: its segment begins with its header");
-  SEES(huge->hugeBase, huge->limit, ChunkCheck(huge), "huge chunk: its segment begins behind its end");
-  SEES(huge->freeCount, ChunkHugeRoom(huge) + 1, ChunkCheck(huge), "huge chunk: more is free than there is room");
-  SEES(huge->spareCount, huge->freeCount + 1, ChunkCheck(huge), "huge chunk: more is spare than free");
-  SEES(ChunkSlots[(Word)huge >> ChunkSHIFT], ChunkSlotPLAIN, ChunkCheck(huge), "huge chunk: its slot is a plain one's");
+  TapSees(chunk->sig, 0, ChunkCheck(chunk), "chunk: no chunk");
+  TapSees(chunk->ring.next, &alone, ChunkCheck(chunk), "chunk: its ring is broken");
+  TapSees(chunk->base, (Word)chunk + 1, ChunkCheck(chunk), "chunk: it is not where it begins");
+  TapSees(ChunkSlots[(Word)chunk >> ChunkSHIFT], ChunkSlotNONE, ChunkCheck(chunk), "chunk: its slot is not its own");
+  TapSees(chunk->used[0], chunk->used[0] & ~(Word)1, ChunkCheck(chunk), "chunk: its header's grain is free");
+  TapSees(chunk->freeCount, chunk->freeCount + 1, ChunkCheck(chunk), "chunk: its free grains are counted wrong");
+  TapSees(chunk->spareCount, chunk->spareCount + 1, ChunkCheck(chunk), "chunk: its spare grains are counted wrong");
+  TapSees(chunk->accessible, ChunkGRAINS + 1, ChunkCheck(chunk), "chunk: more grains are accessible than it has");
+  TapSees(chunk->accessible, ChunkHeaderGRAINS, ChunkCheck(chunk), "chunk: a grain was touched that is not accessible");
+  TapSees(chunk->runBound, 1, ChunkCheck(chunk), "chunk: a free run is longer than is believed");
+  TapSees(huge->hugeBase, huge->base, ChunkCheck(huge), "huge chunk: its segment begins with its header");
+  TapSees(huge->hugeBase, huge->limit, ChunkCheck(huge), "huge chunk: its segment begins behind its end");
+  TapSees(huge->freeCount, ChunkHugeRoom(huge) + 1, ChunkCheck(huge), "huge chunk: more is free than there is room");
+  TapSees(huge->spareCount, huge->freeCount + 1, ChunkCheck(huge), "huge chunk: more is spare than free");
+  TapSees(ChunkSlots[(Word)huge >> ChunkSHIFT], ChunkSlotPLAIN, ChunkCheck(huge), "huge chunk: its slot is a plain one's");
   PoolDestroy(pool);
 }
 
@@ -72,19 +61,19 @@ static void testArena(void)
   Chunk chunk = ChunkOfAddr(newObject(pool, 100)), huge = ChunkOfAddr(newObject(pool, ChunkSIZE));
   RingStruct alone = RingINITIALIZER(alone);
 
-  SEES(arena->sig, 0, ArenaCheck(arena), "arena: no arena");
-  SEES(arena->arenasRing.next, &alone, ArenaCheck(arena), "arena: the ring of arenas is broken");
-  SEES(arena->poolRing.next, &alone, ArenaCheck(arena), "arena: its ring of pools is broken");
-  SEES(chunk->arena, NULL, ArenaCheck(arena), "arena: another one has its chunk");
-  SEES(huge->arena, NULL, ArenaCheck(arena), "arena: another one has its huge chunk");
-  SEES(huge->freeCount, huge->freeCount - 1, ArenaCheck(arena), "arena: a huge chunk has not what its segment has");
-  SEES(chunk->runBound, 1, ArenaCheck(arena), "arena: one of its chunks is wrong");
-  SEES(arena->reserved, arena->reserved - 1, ArenaCheck(arena), "arena: what it has reserved does not add up");
-  SEES(arena->committed, arena->committed - 1, ArenaCheck(arena), "arena: what is committed does not add up");
-  SEES(arena->spare, arena->spare + 1, ArenaCheck(arena), "arena: what is spare does not add up");
+  TapSees(arena->sig, 0, ArenaCheck(arena), "arena: no arena");
+  TapSees(arena->arenasRing.next, &alone, ArenaCheck(arena), "arena: the ring of arenas is broken");
+  TapSees(arena->poolRing.next, &alone, ArenaCheck(arena), "arena: its ring of pools is broken");
+  TapSees(chunk->arena, NULL, ArenaCheck(arena), "arena: another one has its chunk");
+  TapSees(huge->arena, NULL, ArenaCheck(arena), "arena: another one has its huge chunk");
+  TapSees(huge->freeCount, huge->freeCount - 1, ArenaCheck(arena), "arena: a huge chunk has not what its segment has");
+  TapSees(chunk->runBound, 1, ArenaCheck(arena), "arena: one of its chunks is wrong");
+  TapSees(arena->reserved, arena->reserved - 1, ArenaCheck(arena), "arena: what it has reserved does not add up");
+  TapSees(arena->committed, arena->committed - 1, ArenaCheck(arena), "arena: what is committed does not add up");
+  TapSees(arena->spare, arena->spare + 1, ArenaCheck(arena), "arena: what is spare does not add up");
   PoolDestroy(pool);
   TapOk(ArenaCheck(arena) && arena->spare > 0, "arena: with memory spare");
-  SEES(arena->spareLimit, 0, ArenaCheck(arena), "arena: it keeps more spare than it may");
+  TapSees(arena->spareLimit, 0, ArenaCheck(arena), "arena: it keeps more spare than it may");
 }
 
 static void testSeg(void)
@@ -95,16 +84,16 @@ static void testSeg(void)
   Index i = ((Word)SegBase(seg) - (Word)chunk) >> ArenaGrainSHIFT;
   RingStruct alone = RingINITIALIZER(alone);
 
-  SEES(seg->grains, 0, SegCheck(seg), "segment: it has no grains");
-  SEES(seg->grains, 4, SegCheck(seg), "segment: its last grain is not its own");
-  SEES(chunk->back[i], 1, SegCheck(seg), "segment: it is not its own head");
-  SEES(seg->pool, NULL, SegCheck(seg), "segment: it has no pool");
-  SEES(seg->poolRing.next, &alone, SegCheck(seg), "segment: the ring of its pool is broken");
-  SEES(seg->base, (Word)seg->base + 16, SegCheck(seg), "segment: it begins inside of a grain");
-  SEES(chunk->back[i + 1], 0, SegCheck(seg), "segment: its second grain does not lead to it");
-  SEES(second->pool, pool, SegCheck(seg), "segment: its second grain has a pool of its own");
-  SEES(second->grains, 1, SegCheck(seg), "segment: its second grain begins another one");
-  SEES(((Word *)(void *)(second + 1))[3], 1, SegCheck(seg), "segment: the pool has something in its second grain");
+  TapSees(seg->grains, 0, SegCheck(seg), "segment: it has no grains");
+  TapSees(seg->grains, 4, SegCheck(seg), "segment: its last grain is not its own");
+  TapSees(chunk->back[i], 1, SegCheck(seg), "segment: it is not its own head");
+  TapSees(seg->pool, NULL, SegCheck(seg), "segment: it has no pool");
+  TapSees(seg->poolRing.next, &alone, SegCheck(seg), "segment: the ring of its pool is broken");
+  TapSees(seg->base, (Word)seg->base + 16, SegCheck(seg), "segment: it begins inside of a grain");
+  TapSees(chunk->back[i + 1], 0, SegCheck(seg), "segment: its second grain does not lead to it");
+  TapSees(second->pool, pool, SegCheck(seg), "segment: its second grain has a pool of its own");
+  TapSees(second->grains, 1, SegCheck(seg), "segment: its second grain begins another one");
+  TapSees(((Word *)(void *)(second + 1))[3], 1, SegCheck(seg), "segment: the pool has something in its second grain");
   PoolDestroy(pool);
 }
 
@@ -114,14 +103,14 @@ static void testPool(void)
   Seg seg = SegOfAddr(newObject(pool, 100));
   RingStruct alone = RingINITIALIZER(alone);
 
-  SEES(pool->sig, 0, PoolCheck(pool), "pool: no pool");
-  SEES(arena->sig, 0, PoolCheck(pool), "pool: its arena is none");
-  SEES(pool->arenaRing, ((RingStruct){&pool->arenaRing, &pool->arenaRing}), PoolCheck(pool),
+  TapSees(pool->sig, 0, PoolCheck(pool), "pool: no pool");
+  TapSees(arena->sig, 0, PoolCheck(pool), "pool: its arena is none");
+  TapSees(pool->arenaRing, ((RingStruct){&pool->arenaRing, &pool->arenaRing}), PoolCheck(pool),
        "pool: its arena does not know it");
-  SEES(pool->arenaRing.next, &alone, PoolCheck(pool), "pool: the ring of its arena is broken");
-  SEES(pool->segSize, 1, PoolCheck(pool), "pool: its segments do not add up");
-  SEES(seg->pool, NULL, PoolCheck(pool), "pool: it does not own its segment");
-  SEES(seg->grains, 0, PoolCheck(pool), "pool: its segment is wrong");
+  TapSees(pool->arenaRing.next, &alone, PoolCheck(pool), "pool: the ring of its arena is broken");
+  TapSees(pool->segSize, 1, PoolCheck(pool), "pool: its segments do not add up");
+  TapSees(seg->pool, NULL, PoolCheck(pool), "pool: it does not own its segment");
+  TapSees(seg->grains, 0, PoolCheck(pool), "pool: its segment is wrong");
   PoolDestroy(pool);
 }
 
@@ -133,9 +122,9 @@ static void testMFS(void)
 
   PoolFree(pool, second, 16);
   PoolFree(pool, first, 16);
-  SEES(*link, &arena, PoolCheck(pool), "MFS: a unit is free that is nowhere in the pool");
-  SEES(*link, (Word)second + 8, PoolCheck(pool), "MFS: what is free is no unit");
-  SEES(*link, first, PoolCheck(pool), "MFS: the list of free units does not end");
+  TapSees(*link, &arena, PoolCheck(pool), "MFS: a unit is free that is nowhere in the pool");
+  TapSees(*link, (Word)second + 8, PoolCheck(pool), "MFS: what is free is no unit");
+  TapSees(*link, first, PoolCheck(pool), "MFS: the list of free units does not end");
   PoolDestroy(pool);
 }
 
@@ -155,14 +144,14 @@ static void testMVFF(void)
   block = (FreeNode)(void *)object[1];
   last = (FreeNode)(void *)((Word)object[6] + 64);
   marks = (Word *)(void *)((Word)last + last->size);
-  SEES(block->size, 32, PoolCheck(pool), "MVFF: what is behind a free block is nobody's");
-  SEES(block->size, 96, PoolCheck(pool), "MVFF: a free block reaches into an object");
-  SEES(block->size, 72, PoolCheck(pool), "MVFF: a free block is no multiple of the unit");
-  SEES(block->size, 0, PoolCheck(pool), "MVFF: a free block has no bytes");
-  SEES(block->most, block->most + 32, PoolCheck(pool), "MVFF: a subtree has a larger block than it has");
-  SEES(last->size, last->size + 32, PoolCheck(pool), "MVFF: a free block reaches into the marks");
-  SEES(*marks, *marks ^ 1, PoolCheck(pool), "MVFF: an object has no mark");
-  SEES(*marks, *marks ^ 4, PoolCheck(pool), "MVFF: a free block has one");
+  TapSees(block->size, 32, PoolCheck(pool), "MVFF: what is behind a free block is nobody's");
+  TapSees(block->size, 96, PoolCheck(pool), "MVFF: a free block reaches into an object");
+  TapSees(block->size, 72, PoolCheck(pool), "MVFF: a free block is no multiple of the unit");
+  TapSees(block->size, 0, PoolCheck(pool), "MVFF: a free block has no bytes");
+  TapSees(block->most, block->most + 32, PoolCheck(pool), "MVFF: a subtree has a larger block than it has");
+  TapSees(last->size, last->size + 32, PoolCheck(pool), "MVFF: a free block reaches into the marks");
+  TapSees(*marks, *marks ^ 1, PoolCheck(pool), "MVFF: an object has no mark");
+  TapSees(*marks, *marks ^ 4, PoolCheck(pool), "MVFF: a free block has one");
   PoolDestroy(pool);
 }
 
@@ -177,23 +166,23 @@ static void testSGF(void)
 
   PoolFree(pool, first, 100);
   PoolFree(pool, other, 2000);
-  SEES(slab->used, slab->used + 1, PoolCheck(pool), "slab: its used blocks are counted wrong");
-  SEES(slab->limit, slab->limit * 20, PoolCheck(pool), "slab: it has more blocks than have room");
-  SEES(slab->inverse, 0, PoolCheck(pool), "slab: it has one grain, and a free would not know");
-  SEES(slab->capacity, slab->capacity * 2, PoolCheck(pool), "slab: its blocks are more than its segment");
-  SEES(slab->blockSize, 16, PoolCheck(pool), "slab: its blocks are not of its class");
-  SEES(slab->class, slab->class + 1, PoolCheck(pool), "slab: it is on another class's list");
-  SEES(slab->owner, &SGFCacheNone, PoolCheck(pool), "slab: it is on a list of who does not own it");
-  SEES(slab->ring.next, &slab->ring, PoolCheck(pool), "slab: its list is broken");
-  SEES(*link, SlabLink(first, (Word)second + 8), PoolCheck(pool), "slab: what is free is no block");
-  SEES(*link, SlabLink(first, (Word)&arena), PoolCheck(pool), "slab: what is free is nowhere in it");
-  SEES(*link, SlabLink(first, (Word)first), PoolCheck(pool), "slab: its list of free blocks does not end");
-  SEES(*link, *link ^ 1 << 20, PoolCheck(pool), "slab: a free block was written to");
-  SEES(cache->direct[7], &SlabNone, PoolCheck(pool), "cache: a size does not lead to its slab");
-  SEES(cache->emptyCount, cache->emptyCount + 1, PoolCheck(pool), "cache: its empty slabs are counted wrong");
-  SEES(cache->orphan, TRUE, PoolCheck(pool), "cache: it is an orphan, and not among them");
-  SEES(cache->sgf, &SGFDead, PoolCheck(pool), "cache: it is another pool's");
-  SEES(sgf->orphanCount, 1, PoolCheck(pool), "SGF: its orphans are counted wrong");
+  TapSees(slab->used, slab->used + 1, PoolCheck(pool), "slab: its used blocks are counted wrong");
+  TapSees(slab->limit, slab->limit * 20, PoolCheck(pool), "slab: it has more blocks than have room");
+  TapSees(slab->inverse, 0, PoolCheck(pool), "slab: it has one grain, and a free would not know");
+  TapSees(slab->capacity, slab->capacity * 2, PoolCheck(pool), "slab: its blocks are more than its segment");
+  TapSees(slab->blockSize, 16, PoolCheck(pool), "slab: its blocks are not of its class");
+  TapSees(slab->class, slab->class + 1, PoolCheck(pool), "slab: it is on another class's list");
+  TapSees(slab->owner, &SGFCacheNone, PoolCheck(pool), "slab: it is on a list of who does not own it");
+  TapSees(slab->ring.next, &slab->ring, PoolCheck(pool), "slab: its list is broken");
+  TapSees(*link, SlabLink(first, (Word)second + 8), PoolCheck(pool), "slab: what is free is no block");
+  TapSees(*link, SlabLink(first, (Word)&arena), PoolCheck(pool), "slab: what is free is nowhere in it");
+  TapSees(*link, SlabLink(first, (Word)first), PoolCheck(pool), "slab: its list of free blocks does not end");
+  TapSees(*link, *link ^ 1 << 20, PoolCheck(pool), "slab: a free block was written to");
+  TapSees(cache->direct[7], &SlabNone, PoolCheck(pool), "cache: a size does not lead to its slab");
+  TapSees(cache->emptyCount, cache->emptyCount + 1, PoolCheck(pool), "cache: its empty slabs are counted wrong");
+  TapSees(cache->orphan, TRUE, PoolCheck(pool), "cache: it is an orphan, and not among them");
+  TapSees(cache->sgf, &SGFDead, PoolCheck(pool), "cache: it is another pool's");
+  TapSees(sgf->orphanCount, 1, PoolCheck(pool), "SGF: its orphans are counted wrong");
   PoolDestroy(pool);
 }
 

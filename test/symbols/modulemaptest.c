@@ -76,6 +76,11 @@ static void testReload(void)
   TapOk(strcmp(nameOf(map, module), "a.so") == 0 && strcmp(ModuleMapString(map, module->build, &length), "aa") == 0,
         "the first has its time and its build id");
   TapOk(strcmp(nameOf(map, ModuleMapFind(map, 1, 19, 0x1100)), "a.so") == 0, "also after it was told again");
+  TapSees(module->process, 2, ModuleMapCheck(map), "a module among those of another process is seen");
+  TapSees(module->process, 1000, ModuleMapCheck(map), "one of no process is seen");
+  TapSees(module->base, 0x10000, ModuleMapCheck(map), "modules that are not in order of address are seen");
+  TapSees(module->from, 40, ModuleMapCheck(map), "nor in order of time");
+  TapSees(module->most, UINT64_MAX, ModuleMapCheck(map), "an end that is none of theirs is seen");
   module = ModuleMapFind(map, 1, 30, 0x1100);
   TapOk(strcmp(nameOf(map, module), "b.so") == 0 && strcmp(ModuleMapString(map, module->build, &length), "bb") == 0,
         "so has the second, whose build id was told before it");

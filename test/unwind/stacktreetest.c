@@ -84,6 +84,11 @@ static void testThreads(void)
   TapIs(wrong, 0, "of threads that ask at the same time each gets a number that was told for that frame");
   TapIs(several, 0, "and all the same one");
   TapOk(StackTreeCheck(), "the tree is sound");
+  TapSees(StackTreeNodes[StackFIRST + 5].parent, StackFIRST + 6, StackTreeCheck(), "a frame that is its own caller's is seen");
+  TapSees(StackTreeNodes[StackFIRST + 5].next, StackFIRST + 5, StackTreeCheck(), "a chain that is a ring is seen");
+  TapSees(StackTreeNodes[StackFIRST + 5].next, StackTreeMAX, StackTreeCheck(), "one that leads to no frame is seen");
+  TapSees(StackTreeNodes[StackFIRST + 5].at, StackTreeNodes[StackFIRST + 5].at + 1, StackTreeCheck(),
+          "a frame in another one's chain is seen");
 }
 
 /* Code that is unloaded: another frame may come to the same place. */

@@ -32,8 +32,7 @@ static void told(StackNumber node, StackNumber parent, Word at)
   nodes[node].at = at;
 }
 
-/* ---- One stack, found
- * twice ---------------------------------------------------------------------------------------- */
+/* ---- One stack, found twice ---- */
 
 static __thread StackWalkStruct theWalk;
 static __thread uint64_t state;
@@ -234,8 +233,7 @@ static void testThreads(uint64_t seed)
   TapOk(StackTreeCheck(), "and their tree is sound");
 }
 
-/* ---- Other stacks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Other stacks ---- */
 
 static void handle(int signal)
 {
@@ -412,6 +410,21 @@ static void testCheck(void)
   theWalk = kept;
 }
 
+/* ---- What of a stack can be read ---- */
+
+static void testRange(void)
+{
+  StackRangeStruct range = {0};
+  char here;
+
+  StackRangeEnter(&range, (Word)&here);
+  TapOk(range.low <= (Word)&here && (Word)&here < range.limit, "of one's own stack what is above can be read");
+  TapSees(range.low, range.limit + getpagesize(), StackRangeCheck(&range), "a range that ends before it begins is seen");
+  TapSees(range.limit, range.limit + 8, StackRangeCheck(&range), "one that ends inside of a page is seen");
+  TapSees(range.ownLimit, range.ownLow - getpagesize(), StackRangeCheck(&range), "a stack that ends before it begins is seen");
+  TapSees(range.barrier, range.ownLow + getpagesize(), StackRangeCheck(&range), "one that reaches below its end is seen");
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed();
@@ -429,6 +442,7 @@ int main(void)
   testSmashed();
   testJump();
   testCheck();
+  testRange();
   StackTreeForget();
   StackWalkForget();
   wrong = 0;
