@@ -354,11 +354,6 @@ uint64_t FootprintNow(Footprint footprint, FootprintKind kind)
   return footprint->now[kind];
 }
 
-uint64_t FootprintApart(Footprint footprint)
-{
-  return footprint->apart;
-}
-
 uint64_t FootprintLeft(Footprint footprint)
 {
   return footprint->left;
@@ -390,9 +385,9 @@ void FootprintText(FILE *out, Footprint footprint, Count processes, uint64_t sta
                      FootprintLeft(footprint) > 0 ? "; there were more mappings than could be followed" : "", each,
                      start);
   bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
-  if (FootprintApart(footprint) > 0)
+  if (footprint->apart > 0)
     (void)snprintf(sampled, sizeof sampled, ", as sampled, %.3f s apart at most",
-                   (double)FootprintApart(footprint) / 1e9);
+                   (double)footprint->apart / 1e9);
   footprintBytesText(out, "resident", &bytes, sampled, each, start);
   if (footprint->alone == 0)
     return;
@@ -425,7 +420,7 @@ void FootprintJson(FILE *out, Footprint footprint, uint64_t start)
   FootprintBytesJson(out, "resident", &bytes, ", ");
   if (bytes.known)
     fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
-            DocumentSince(start, bytes.peakTime), (double)FootprintApart(footprint) / 1e9);
+            DocumentSince(start, bytes.peakTime), (double)footprint->apart / 1e9);
   if (footprint->alone > 0)
     fprintf(out, "\"unrecorded_cpu_seconds\": %.6f, \"unrecorded_resident_bytes\": %llu,\n ",
             (double)footprint->alone / 1e6, (unsigned long long)footprint->alonePeak);

@@ -51,10 +51,6 @@ extern FootprintBytesStruct FootprintBytesOf(Footprint footprint, FootprintKind 
 /* FootprintNow -- bytes now of all processes that live */
 extern uint64_t FootprintNow(Footprint footprint, FootprintKind kind);
 
-/* FootprintApart -- ns between two samples of what is resident, at most: a peak in between is not known.  0: not
- * known */
-extern uint64_t FootprintApart(Footprint footprint);
-
 /* FootprintLeft -- mappings that were more than can be followed, so that the bytes are not exact */
 extern uint64_t FootprintLeft(Footprint footprint);
 

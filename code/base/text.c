@@ -58,16 +58,6 @@ char *TextPutDecimal(char *p, uint64_t n)
   return p + (sizeof digits - i);
 }
 
-char *TextPutHex(char *p, uint64_t n)
-{
-  unsigned nibbles = n == 0 ? 1 : (67u - (unsigned)__builtin_clzll(n)) / 4;
-  unsigned i;
-
-  for (i = nibbles; i-- > 0; n >>= 4)
-    p[i] = "0123456789abcdef"[n & 15];
-  return p + nibbles;
-}
-
 void TextDecimal(Text text, uint64_t n)
 {
   TextPadded(text, n, 0);
@@ -75,9 +65,12 @@ void TextDecimal(Text text, uint64_t n)
 
 void TextHex(Text text, uint64_t n)
 {
+  unsigned nibbles = n == 0 ? 1 : (67u - (unsigned)__builtin_clzll(n)) / 4, i;
   char digits[18] = "0x";
 
-  TextBytes(text, digits, (Size)(TextPutHex(digits + 2, n) - digits));
+  for (i = nibbles; i-- > 0; n >>= 4)
+    digits[2 + i] = "0123456789abcdef"[n & 15];
+  TextBytes(text, digits, 2 + nibbles);
 }
 
 void TextPadded(Text text, uint64_t n, unsigned width)

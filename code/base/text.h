@@ -72,9 +72,8 @@ extern char *TextTerminate(Text text);
 
 extern const char TextPairs[201]; /* 00 to 99 */
 
-/* TextPutDecimal, TextPutHex -- the digits of `n` at `p`, unchecked, for callers that have made sure of room:
- * at most 20 and 16 bytes.  Return the place behind the last digit. */
+/* TextPutDecimal -- the digits of `n` at `p`, unchecked, for callers that have made sure of room: at most 20 bytes.
+ * Returns the place behind the last digit. */
 extern char *TextPutDecimal(char *p, uint64_t n);
-extern char *TextPutHex(char *p, uint64_t n);
 
 #endif /* BASE_TEXT_H */

@@ -52,7 +52,8 @@ Res GrowthBookRoom(GrowthBook book, Count count)
   return ResOK;
 }
 
-void GrowthBookUntil(GrowthBook book, uint32_t number, uint64_t time)
+/* growthUntil -- the row has had what it has until `time` */
+static void growthUntil(GrowthBook book, uint32_t number, uint64_t time)
 {
   GrowthRow row = &book->row[number];
 
@@ -75,7 +76,7 @@ void GrowthBookChange(GrowthBook book, uint32_t number, uint64_t time, uint64_t 
 {
   GrowthRow row = &book->row[number];
 
-  GrowthBookUntil(book, number, time);
+  growthUntil(book, number, time);
   AVER_CRITICAL(row->live + more >= fewer);
   row->live += more - fewer;
 }
@@ -84,7 +85,7 @@ void GrowthBookLeave(GrowthBook book, uint32_t number, uint64_t time)
 {
   GrowthRow row = &book->row[number];
 
-  GrowthBookUntil(book, number, time);
+  growthUntil(book, number, time);
   row->left += row->live;
   row->live = 0;
 }
@@ -93,7 +94,7 @@ void GrowthBookReturn(GrowthBook book, uint32_t number, uint64_t time)
 {
   GrowthRow row = &book->row[number];
 
-  GrowthBookUntil(book, number, time);
+  growthUntil(book, number, time);
   row->live += row->left;
   row->left = 0;
 }
@@ -103,7 +104,7 @@ void GrowthBookClose(GrowthBook book)
   uint32_t number;
 
   for (number = 0; number < book->count; ++number)
-    GrowthBookUntil(book, number, book->end);
+    growthUntil(book, number, book->end);
 }
 
 GrowthFitStruct GrowthBookFit(GrowthBook book, const double mean[GrowthSLICES])

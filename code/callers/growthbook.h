@@ -39,10 +39,8 @@ extern void GrowthBookFinish(GrowthBook book);
 /* GrowthBookRoom -- numbers below `count` have rows.  ResMEMORY. */
 extern Res GrowthBookRoom(GrowthBook book, Count count);
 
-/* GrowthBookUntil -- the row has had what it has until `time`
- * GrowthBookChange -- from `time` on it has `more` bytes more and `fewer` fewer
+/* GrowthBookChange -- from `time` on it has `more` bytes more and `fewer` fewer
  * GrowthBookLeave -- its process has ended, and it has nothing;  GrowthBookReturn -- it has not: all is back */
-extern void GrowthBookUntil(GrowthBook book, uint32_t number, uint64_t time);
 extern void GrowthBookChange(GrowthBook book, uint32_t number, uint64_t time, uint64_t more, uint64_t fewer);
 extern void GrowthBookLeave(GrowthBook book, uint32_t number, uint64_t time);
 extern void GrowthBookReturn(GrowthBook book, uint32_t number, uint64_t time);

@@ -148,26 +148,16 @@ extern void RecordingLine(void *data, const char *line);
 extern void RecordingTell(Recording recording, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern Bool RecordingProgram(void *data, const char *name, uid_t user);
 
-/* RecordingLooks -- may this program or library be looked at, after so many others of its sort?  FALSE: they were too
- * many, or too large, which is said at the end. */
-extern Bool RecordingLooks(Recording recording, const char *path, Count others);
-
-/* RecordingUnseen -- name a program or library that is not seen, and why: in a line at the end, and by an event in the
- * log
- * count  processes that ran it; 0: they are not counted
- * RecordingLast -- a hook, at the end: name those of which the file says that they cannot be seen; `data` is the
+/* RecordingLast -- a hook, at the end: name those of which the file says that they cannot be seen; `data` is the
  * Recording */
-extern void RecordingUnseen(Recording recording, const char *path, const char *reason, Count count);
 extern void RecordingLast(void *data);
 
 /* RecordingAbsent -- so many processes of the family ran this program, and did not announce themselves, for this
  * reason; NULL: for that which its file says */
 extern void RecordingAbsent(void *data, const char *name, const char *reason, Count count);
 
-/* RecordingLoaded -- a process of this program has come: what has it loaded?  RecordingLibraries -- at
- * the end: which of these call what is not seen */
+/* RecordingLoaded -- a process of this program has come: what has it loaded? */
 extern void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program);
-extern void RecordingLibraries(Recording recording);
 
 /* RecordingFind -- is the log still where it was made, and as long as it was written?  If it was moved that is its name
  * from now on.  If not, that is said at the end. */

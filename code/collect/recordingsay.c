@@ -72,7 +72,10 @@ void RecordingLine(void *data, const char *line)
     ++recording->linesMore;
 }
 
-void RecordingUnseen(Recording recording, const char *path, const char *reason, Count count)
+/* recordingUnseen -- name a program or library that is not seen, and why: in a line at the end, and by an event in the
+ * log
+ * count  processes that ran it; 0: they are not counted */
+static void recordingUnseen(Recording recording, const char *path, const char *reason, Count count)
 {
   char line[PATH_MAX + 256];
   int length = snprintf(line, sizeof line, "not seen: %s: %s", path, reason);
@@ -116,24 +119,26 @@ static void recordingKeep(Recording recording, const char *name, uid_t user)
   (void)listAdd(names, name, user);
 }
 
-/* recordingAgainst -- does the file of the program say that nothing of it is seen? */
-static Bool recordingAgainst(Recording recording, const char *path, uid_t user)
-{
-  RecordingName known = listFind(&recording->programs, path, user);
-
-  if (known == NULL && RecordingLooks(recording, path, recording->programs.count) &&
-      (known = listAdd(&recording->programs, path, user)) != NULL)
-    known->reason = ProgramUnseen(path, user, &recording->looked);
-  return known != NULL && recordingWhole(known->reason);
-}
-
-Bool RecordingLooks(Recording recording, const char *path, Count others)
+/* recordingLooks -- may this program or library be looked at, after so many others of its sort?  FALSE: they were too
+ * many, or too large, which is said at the end. */
+static Bool recordingLooks(Recording recording, const char *path, Count others)
 {
   if (others < recordingNamesMAX && recording->looked >= ProgramBytesMAX)
     return TRUE;
   if (recording->unlooked++ == 0)
     (void)snprintf(recording->first, sizeof recording->first, "%s", path);
   return FALSE;
+}
+
+/* recordingAgainst -- does the file of the program say that nothing of it is seen? */
+static Bool recordingAgainst(Recording recording, const char *path, uid_t user)
+{
+  RecordingName known = listFind(&recording->programs, path, user);
+
+  if (known == NULL && recordingLooks(recording, path, recording->programs.count) &&
+      (known = listAdd(&recording->programs, path, user)) != NULL)
+    known->reason = ProgramUnseen(path, user, &recording->looked);
+  return known != NULL && recordingWhole(known->reason);
 }
 
 /* recordingPath -- the absolute path, without links, of the file that running `name` runs; FALSE: there is none */
@@ -178,7 +183,7 @@ static void recordingFiles(Recording recording)
     RecordingName its = &recording->programs.entry[i];
     if (recordingWhy(recording, its->name) == its &&
         !(ProgramStatic(its->reason) && listFind(&recording->met, its->name, ProgramANYBODY) != NULL))
-      RecordingUnseen(recording, its->name, its->reason, its->unseen);
+      recordingUnseen(recording, its->name, its->reason, its->unseen);
   }
   if (recording->unlooked > 0)
     RecordingTell(recording,
@@ -195,8 +200,30 @@ static void recordingAbsents(Recording recording)
 
   for (i = 0; i < recording->absent.count; ++i) {
     RecordingName its = &recording->absent.entry[i];
-    RecordingUnseen(recording, its->name, its->reason, its->unseen);
+    recordingUnseen(recording, its->name, its->reason, its->unseen);
   }
+}
+
+/* recordingLibraries -- at the end: which libraries call what is not seen? */
+static void recordingLibraries(Recording recording)
+{
+  Count count = recording->libraries.count;
+  ProgramDoorsStruct *doors = calloc(count + 1, sizeof *doors);
+  unsigned there = 0;
+  Index i;
+
+  for (i = 0; doors != NULL && i < count; ++i) {
+    RecordingName its = &recording->libraries.entry[i];
+    if (recordingLooks(recording, its->name, i))
+      ProgramDoorsRead(&doors[i], its->name, its->user, &recording->looked);
+    there |= doors[i].has;
+  }
+  for (i = 0; doors != NULL && i < count; ++i) {
+    const char *reason = ProgramDoor(&doors[i], there);
+    if (reason != NULL)
+      recordingUnseen(recording, recording->libraries.entry[i].name, reason, 0);
+  }
+  free(doors);
 }
 
 void RecordingLast(void *data)
@@ -206,7 +233,7 @@ void RecordingLast(void *data)
   AVER(RecordingCheck(recording));
   recordingAbsents(recording);
   (void)RecordingProgram(recording, recording->program, geteuid());
-  RecordingLibraries(recording);
+  recordingLibraries(recording);
   recordingFiles(recording);
 }
 
@@ -243,7 +270,7 @@ void RecordingAbsent(void *data, const char *name, const char *reason, Count cou
   else if ((its = recordingAbsentOf(recording, path, reason)) != NULL)
     its->unseen += count;
   else
-    RecordingUnseen(recording, path, reason, count);
+    recordingUnseen(recording, path, reason, count);
 }
 
 /* ---- The sum of it ---- */
@@ -423,25 +450,4 @@ void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *program)
   free(line);
   if (maps != NULL)
     (void)fclose(maps);
-}
-
-void RecordingLibraries(Recording recording)
-{
-  Count count = recording->libraries.count;
-  ProgramDoorsStruct *doors = calloc(count + 1, sizeof *doors);
-  unsigned there = 0;
-  Index i;
-
-  for (i = 0; doors != NULL && i < count; ++i) {
-    RecordingName its = &recording->libraries.entry[i];
-    if (RecordingLooks(recording, its->name, i))
-      ProgramDoorsRead(&doors[i], its->name, its->user, &recording->looked);
-    there |= doors[i].has;
-  }
-  for (i = 0; doors != NULL && i < count; ++i) {
-    const char *reason = ProgramDoor(&doors[i], there);
-    if (reason != NULL)
-      RecordingUnseen(recording, recording->libraries.entry[i].name, reason, 0);
-  }
-  free(doors);
 }

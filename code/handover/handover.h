@@ -100,11 +100,6 @@ extern Bool PolicyChanged(Emitter emitter, Thread thread, Bool changed);
  * it, the oldest full block is overwritten. */
 extern Bool PolicyRoom(RegionHeader region, unsigned kind);
 
-/* PolicyMend -- there seems to be no room for one more full block: is the count right?  If it is higher than the number
- * of full slots, now and at the last look at least 10 ms ago, the program has written over it, and it is set anew.
- * TRUE: it was. */
-extern Bool PolicyMend(RegionHeader region, uint64_t now);
-
 /* PolicyOverwrite -- forget the oldest full block of a frequent kind, if the policy says so.  FALSE: there is none;
  * TRUE also if another thread was quicker, or the block stays. */
 extern Bool PolicyOverwrite(RegionHeader region);

@@ -43,10 +43,14 @@ static uint32_t policyCount(RegionHeader region)
   return count;
 }
 
-/* What is too much may be blocks that threads are about to hand over, or have just freed: so it is looked at twice,
+/* policyMend -- there seems to be no room for one more full block: is the count right?  If it is higher than the number
+ * of full slots, now and at the last look at least 10 ms ago, the program has written over it, and it is set anew.
+ * TRUE: it was.
+ *
+ * What is too much may be blocks that threads are about to hand over, or have just freed: so it is looked at twice,
  * unless it is more than that can be.  Where it was that all the same, and the count is one too low now, it wraps when
  * all are free, is far too high then, and is mended again. */
-Bool PolicyMend(RegionHeader region, uint64_t now)
+static Bool policyMend(RegionHeader region, uint64_t now)
 {
   static struct {
     uint64_t when;
@@ -188,7 +192,7 @@ Bool PolicyRoom(RegionHeader region, unsigned kind)
   unsigned tries;
 
   for (tries = 0; !policyRoom(region, kind); ++tries)
-    if (!PolicyMend(region, EventClock(EVENT_SLOW)) && (tries == policyTRIES || !PolicyOverwrite(region)))
+    if (!policyMend(region, EventClock(EVENT_SLOW)) && (tries == policyTRIES || !PolicyOverwrite(region)))
       return FALSE;
   return TRUE;
 }
@@ -247,7 +251,7 @@ Bool PolicyRefuses(Emitter emitter, Thread thread, Stream stream)
          now - refused > HandoverPATIENCE &&
          (now - (looked > thread->looked ? looked : thread->looked) < policyPOOR ||
           (stream->block != NULL && __atomic_load_n(&region->pool.full, __ATOMIC_ACQUIRE) >= region->limit &&
-           !PolicyMend(region, now)));
+           !policyMend(region, now)));
 }
 
 Bool PolicyChanged(Emitter emitter, Thread thread, Bool changed)

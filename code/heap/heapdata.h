@@ -137,11 +137,9 @@ extern Bool HeapProcessRegistry(Heap heap, HeapProcess process, LogProcess log);
 
 /* HeapProcessMeet -- the first event of a process has come, or the first after it seemed to have ended: processes that
  * had its number before end, and the client gets what it begins with.  `thread` is the event's.
- * HeapProcessEnd -- it ends: the client gets HeapPROCESSEND, and its objects are forgotten
  * HeapProcessPid -- all that have this number in the system of `reporter` end, if the log has no later blocks of them;
  * but for the reporter itself, and for one that runs `program`, of `length` bytes, if that is not NULL */
 extern void HeapProcessMeet(Heap heap, HeapProcess process, HeapThread thread, uint64_t time);
-extern void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time);
 extern void HeapProcessPid(Heap heap, LogProcess reporter, uint32_t pid, const char *program, Size length,
                            uint64_t time);
 

@@ -385,7 +385,8 @@ static void processKeep(Heap heap, HeapProcess process)
   heap->kept = process->order.operation.process + 1;
 }
 
-void HeapProcessEnd(Heap heap, HeapProcess process, uint64_t time)
+/* processEnd -- it ends: the client gets HeapPROCESSEND, and its objects are forgotten, or kept */
+static void processEnd(Heap heap, HeapProcess process, uint64_t time)
 {
   AVER(!process->ended);
   HeapProcessSettle(process);
@@ -416,7 +417,7 @@ void HeapProcessPid(Heap heap, LogProcess reporter, uint32_t pid, const char *pr
         process->log->header.pid == pid && strcmp(process->log->header.boot, reporter->header.boot) == 0 &&
         (program == NULL || !HeaderRuns(&process->log->header, program, length)) &&
         LogProcessNewest(heap->log, i) <= time)
-      HeapProcessEnd(heap, process, time);
+      processEnd(heap, process, time);
   }
 }
 
@@ -431,7 +432,7 @@ void HeapUntil(Heap heap, uint64_t time)
     if (one->fork)
       HeapForkDo(heap, one);
     else if (process != NULL && !process->ended && processRecorded(process))
-      HeapProcessEnd(heap, process, one->due - 1);
+      processEnd(heap, process, one->due - 1);
   }
 }
 

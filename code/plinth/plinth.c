@@ -90,11 +90,11 @@ static Res noneSend(Plinth plinth, const void *message, Size size, const char **
   return ResOK;
 }
 
-const PlinthClassStruct PlinthClassNone = {.name = "none", .open = noneOpen, .send = noneSend};
+static const PlinthClassStruct plinthClassNone = {.name = "none", .open = noneOpen, .send = noneSend};
 
 /* ---- All plinths ---- */
 
-static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &PlinthClassNone,
+static const PlinthClassStruct *const plinthClasses[] = {&PlinthClassFile, &PlinthClassMemory, &plinthClassNone,
                                                     &PlinthClassTcp, &PlinthClassUnix};
 
 /* plinthFind -- the class that `where` names, and what stands behind the colon; a file if there is none */

@@ -140,6 +140,6 @@ typedef struct PlinthMemoryStruct {
 extern PlinthMemory PlinthMemoryOf(Plinth plinth);
 
 /* The back-ends. */
-extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassNone, PlinthClassTcp, PlinthClassUnix;
+extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassTcp, PlinthClassUnix;
 
 #endif /* PLINTH_PLINTH_H */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-const SeriesFieldStruct BookFields[BookFIELDS] = {
+static const SeriesFieldStruct bookFields[BookFIELDS] = {
   [BookALLOCS] = {"allocs", SeriesSUM}, [BookALLOCBYTES] = {"alloc_bytes", SeriesSUM},
   [BookTEMPORARY] = {"temporary", SeriesSUM}, [BookRESIZES] = {"resizes", SeriesSUM},
   [BookINOBJECTS] = {"in_objects", SeriesSUM}, [BookINBYTES] = {"in_bytes", SeriesSUM},
@@ -21,7 +21,7 @@ Res BookInit(Book book, BookTime time, Count rows, Count slices)
 {
   book->time = time;
   book->row = calloc(rows, sizeof *book->row);
-  return SeriesTableInit(&book->table, BookFields, BookFIELDS, rows, slices) == ResOK && book->row != NULL ? ResOK
+  return SeriesTableInit(&book->table, bookFields, BookFIELDS, rows, slices) == ResOK && book->row != NULL ? ResOK
          : ResMEMORY;
 }
 

@@ -28,8 +28,6 @@ typedef enum BookField {
   BookPEAKBYTES, BookPEAKOBJECTS, BookFIELDS
 } BookField;
 
-extern const SeriesFieldStruct BookFields[BookFIELDS];
-
 typedef struct BookRowStruct {
   int64_t bytes, objects;         /* now, */
   int64_t peakBytes, peakObjects; /* at the slice's peak, if the row has changed since, */

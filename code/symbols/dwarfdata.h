@@ -181,9 +181,6 @@ extern void DwarfFormValue(DwarfValue value, const DwarfUnitStruct *unit, Reader
 /* DwarfValueString -- the string that a value is, or NULL */
 extern const char *DwarfValueString(DwarfUnit unit, const DwarfValueStruct *value);
 
-/* DwarfAddress -- address `index` in .debug_addr; FALSE: there is none */
-extern Bool DwarfAddress(uint64_t *addressReturn, DwarfUnit unit, uint64_t index);
-
 /* DwarfRangesEach -- call `each` with the ranges of an entry until it returns FALSE; ranges of code that the linker has
  * left out are not among them */
 extern void DwarfRangesEach(DwarfUnit unit, const DwarfEntryStruct *entry,

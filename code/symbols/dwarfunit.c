@@ -307,7 +307,8 @@ void DwarfFormValue(DwarfValue value, const DwarfUnitStruct *unit, Reader reader
   }
 }
 
-Bool DwarfAddress(uint64_t *addressReturn, DwarfUnit unit, uint64_t index)
+/* unitAddress -- address `index` in .debug_addr; FALSE: there is none */
+static Bool unitAddress(uint64_t *addressReturn, DwarfUnit unit, uint64_t index)
 {
   ReaderStruct reader = DwarfReader(unit->dwarf, DwarfADDR, unit->addrBase);
 
@@ -344,7 +345,7 @@ static Bool entryAddress(uint64_t *addressReturn, DwarfUnit unit, const DwarfVal
   if (value->class != DwarfADDRESS)
     return FALSE;
   if (value->indirect)
-    return DwarfAddress(addressReturn, unit, value->number);
+    return unitAddress(addressReturn, unit, value->number);
   *addressReturn = value->number;
   return TRUE;
 }
@@ -502,7 +503,7 @@ static uint64_t rangesAddress(Ranges ranges)
 {
   uint64_t address = 0;
 
-  (void)DwarfAddress(&address, ranges->unit, ReaderUleb(&ranges->reader));
+  (void)unitAddress(&address, ranges->unit, ReaderUleb(&ranges->reader));
   return address;
 }
 
