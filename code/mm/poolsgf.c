@@ -402,7 +402,7 @@ __attribute__((no_sanitize("thread"))) static Bool liveLook(Live live, Slab slab
 {
   volatile SlabStruct *now = slab;
   uint32_t blockSize = now->blockSize;
-  Word freed = (Word)__atomic_load_n(&slab->remote, __ATOMIC_ACQUIRE);
+  Word freed = __atomic_load_n(&slab->remote, __ATOMIC_ACQUIRE);
   Count remote = 0;
   Size sum;
 
@@ -411,10 +411,14 @@ __attribute__((no_sanitize("thread"))) static Bool liveLook(Live live, Slab slab
     return FALSE;
   live->carved = (uint32_t)(now->limit * SGFUnitSIZE / blockSize);
   live->used = now->used;
+  if (SlabRemoteAll(freed)) { /* and the lists are not there */
+    memset(live->free, 0xff, sizeof live->free);
+    return live->carved <= liveBLOCKS;
+  }
   if (live->carved > liveBLOCKS ||
       (Size)live->carved * blockSize > SegSize(&slab->seg) ||
       !liveList(live, slab, blockSize, now->free, &live->dead) ||
-      !liveList(live, slab, blockSize, freed != 0 ? freed : SlabEnd(slab), &remote))
+      !liveList(live, slab, blockSize, freed != 0 ? SlabRemoteFirst(freed) : SlabEnd(slab), &remote))
     return FALSE;
   /* A signal handler may have come between the two halves of taking or giving back one block. */
   sum = live->used + live->dead;

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Design: design/mm.md .sgf.remote .sgf.cache .sgf.orphan .sgf.gone      Tests: test/mm/malloctest.c
+ * Design: design/mm.md .sgf.remote .sgf.asleep .sgf.cache .sgf.orphan .sgf.gone      Tests: test/mm/malloctest.c
  */
 #include "mm/poolsgfcache.h"
 
@@ -16,6 +16,8 @@
 #define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
 #define cacheASK    8u                /* orphans that a thread asks for a slab before it gets a new one */
 #define cachePENDS  16u               /* after so many slabs pending on an orphan the freeing thread drains it */
+#define cacheASLEEP 256u              /* and after so many, on another cache, its thread seems to sleep: what of them is
+                                         free as a whole goes back to the system */
 
 SlabStruct SlabNone = { .free = 1 };
 
@@ -79,7 +81,7 @@ static void slabInit(Slab slab, SGFCache cache, Index class)
   __atomic_store_n(&slab->limit, 0, __ATOMIC_RELAXED);
   slab->inverse = slab->seg.grains == 1 ? (uint32_t)((((uint64_t)1 << 32) + blockSize - 1) / blockSize) : 0;
   RingInit(&slab->ring);
-  slab->remote = NULL;
+  slab->remote = 0;
   slab->class = (uint32_t)class;
   slab->blockSize = (uint32_t)blockSize;
   slab->capacity = (uint32_t)(SegSize(&slab->seg) / blockSize);
@@ -112,7 +114,7 @@ static Bool slabCarve(Slab slab)
 static void slabRelease(SGFCache cache, Slab slab)
 {
   AVER(slab->used == 0 && RingIsSingle(&slab->ring));
-  AVER(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) == NULL);
+  AVER(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) == 0);
   if (slab->seg.grains == 1 && cache->emptyCount < cache->sgf->emptySlabs) {
     RingInsertAfter(&cache->empty, &slab->ring);
     ++cache->emptyCount;
@@ -161,10 +163,18 @@ Bool SlabLeads(Slab slab, Word link)
   return link == SlabEnd(slab) || (offset % slab->blockSize == 0 && offset / slab->blockSize < SlabCarved(slab));
 }
 
-/* slabCollect -- move the remote blocks of an own slab, which is on no pending list now, to its free list */
-static void slabCollect(SGFCache cache, Slab slab)
+/* slabRenew -- all blocks of a slab are free, and were never used, as far as anybody can tell */
+static void slabRenew(Slab slab)
 {
-  Word first = (Word)__atomic_exchange_n(&slab->remote, NULL, __ATOMIC_ACQUIRE), last = first, next;
+  AVER(!SlabHasFree(slab) && slab->used == slab->capacity);
+  slab->used = 0;
+  __atomic_store_n(&slab->limit, 0, __ATOMIC_RELAXED);
+}
+
+/* slabTakeIn -- put a list of remote blocks in front of the slab's free list */
+static void slabTakeIn(Slab slab, Word first)
+{
+  Word last = first, next;
   uint16_t n = 1;
 
   AVER(first != 0);
@@ -177,30 +187,64 @@ static void slabCollect(SGFCache cache, Slab slab)
   *(Word *)last = SlabLink((void *)last, slab->free);
   slab->free = first;
   slab->used = (uint16_t)(slab->used - n);
+}
+
+/* slabCollect -- move the remote blocks of an own slab, which is on no pending list now, to its free list; FALSE: not
+ * now, another thread is giving their memory back */
+static Bool slabCollect(SGFCache cache, Slab slab)
+{
+  Word remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+  do
+    if (remote == SlabGOING)
+      return FALSE;
+  while (!__atomic_compare_exchange_n(&slab->remote, &remote, 0, TRUE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+  if (remote == SlabGONE)
+    slabRenew(slab);
+  else
+    slabTakeIn(slab, SlabRemoteFirst(remote));
   SGFCacheNotice(cache, slab);
+  return TRUE;
 }
 
 /* cacheDrain -- take in all blocks that other threads freed; FALSE: there are none */
 static Bool cacheDrain(SGFCache cache)
 {
   Slab slab = __atomic_load_n(&cache->pending, __ATOMIC_RELAXED);
+  Bool some = FALSE;
 
   if (slab == NULL)
     return FALSE;
+  __atomic_store_n(&cache->pends, 0, __ATOMIC_RELAXED);
   slab = __atomic_exchange_n(&cache->pending, NULL, __ATOMIC_ACQUIRE);
   while (slab != NULL) {
     Slab next = __atomic_load_n(&slab->pending, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == cache)
-      slabCollect(cache, slab);
+    if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == cache && slabCollect(cache, slab))
+      some = TRUE;
     else
-      (void)cachePend(slab); /* it was stolen from here after the block's freer had looked */
+      (void)cachePend(slab); /* for later, or it was stolen from here after the block's freer had looked */
     slab = next;
   }
-  return TRUE;
+  return some;
+}
+
+/* slabFreed -- a block of a slab came back by its owner; FALSE: it was free already, with all others */
+static Bool slabFreed(Slab slab)
+{
+  Word *block = (Word *)slab->free;
+
+  if (LIKELY(!SlabRemoteAll(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED))))
+    return TRUE;
+  slab->free = SlabEnd(slab);
+  ++slab->used;
+  MisuseFound(MisuseFREED, slab->seg.pool, block, slab->blockSize, block);
+  return FALSE;
 }
 
 void SGFCacheNotice(SGFCache cache, Slab slab)
 {
+  if (UNLIKELY(!slabFreed(slab)))
+    return;
   if (RingIsSingle(&slab->ring))
     cacheList(cache, slab, cache->list[slab->class].prev);
   /* The head stays though it be empty, lest a program that takes and frees one block pay for a slab each time. */
@@ -234,19 +278,48 @@ static void cacheOrphanDrain(SGFCache cache)
   LockRelease(&sgf->poolStruct.lock);
 }
 
+/* slabAsleep -- are all blocks of a slab free but one that goes to `remote` now, and does its thread not come for them?
+ */
+static Bool slabAsleep(Slab slab, Word remote)
+{
+  SGFCache owner;
+
+  if (LIKELY(SlabRemoteCount(remote) + 1 != slab->capacity))
+    return FALSE;
+  owner = __atomic_load_n(&slab->owner, __ATOMIC_RELAXED);
+  return __atomic_load_n(&owner->pends, __ATOMIC_RELAXED) >= cacheASLEEP;
+}
+
+/* slabGo -- give the memory of a slab, all of whose blocks were freed by others, back to the system */
+static __attribute__((noinline)) void slabGo(Slab slab)
+{
+  PagesDecommit(SegBase(&slab->seg), SegSize(&slab->seg));
+  __atomic_store_n(&slab->remote, SlabGONE, __ATOMIC_RELEASE);
+}
+
+/* While the block is not on the list nobody gives the slab away: what is found out before holds when it is put there. */
 void SGFRemoteFree(Slab slab, void *block)
 {
-  void *first = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+  Word remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED), now;
+  SGFCache owner;
+  uint32_t pends;
 
-  do
-    *(Word *)block = SlabLink(block, first != NULL ? (Word)first : SlabEnd(slab));
-  while (!__atomic_compare_exchange_n(&slab->remote, &first, block, TRUE, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-  if (first == NULL) {
-    SGFCache owner = cachePend(slab);
-    if (UNLIKELY(__atomic_load_n(&owner->orphan, __ATOMIC_RELAXED)) &&
-        __atomic_add_fetch(&owner->pends, 1, __ATOMIC_RELAXED) % cachePENDS == 0)
-      cacheOrphanDrain(owner);
-  }
+  do {
+    if (UNLIKELY(SlabRemoteAll(remote))) {
+      MisuseFound(MisuseFREED, slab->seg.pool, block, slab->blockSize, block);
+      return;
+    }
+    *(Word *)block = SlabLink(block, remote != 0 ? SlabRemoteFirst(remote) : SlabEnd(slab));
+    now = UNLIKELY(slabAsleep(slab, remote)) ? SlabGOING : SlabRemote(block, SlabRemoteCount(remote) + 1);
+  } while (!__atomic_compare_exchange_n(&slab->remote, &remote, now, TRUE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  if (now == SlabGOING)
+    slabGo(slab);
+  if (remote != 0)
+    return;
+  owner = cachePend(slab);
+  pends = __atomic_add_fetch(&owner->pends, 1, __ATOMIC_RELAXED);
+  if (UNLIKELY(__atomic_load_n(&owner->orphan, __ATOMIC_RELAXED)) && pends % cachePENDS == 0)
+    cacheOrphanDrain(owner);
 }
 
 /* -- getting a slab -- */

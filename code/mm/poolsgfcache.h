@@ -12,13 +12,14 @@
  * Always true (SlabCheck, SGFCacheCheck):
  *   used + length of free == SlabCarved <= capacity     blocks on `remote` count as used
  *   each list of blocks ends in a link to SlabEnd, which is odd
- *   remote != NULL if and only if the slab is on, or just going to, some cache's list `pending`; hence
+ *   remote != 0 if and only if the slab is on, or just going to, some cache's list `pending`; hence
  *   a slab with used == 0 is on no such list, and may be given away
+ *   if `remote` is SlabGOING or SlabGONE all blocks are free, and nothing in their memory is to be read
  *   a slab is on its cache's list for its class; or its ring is alone, it has no free block, and all are carved
  *   direct[u] is the head of the list for u units of 16 bytes, or SlabNone
  *   a cache's memory is never used for anything else, so a stale pointer to one does no harm
  *
- * Design: design/mm.md .sgf .sgf.size .sgf.link .sgf.remote .sgf.cache
+ * Design: design/mm.md .sgf .sgf.size .sgf.link .sgf.remote .sgf.asleep .sgf.cache
  * Tests: test/mm/malloctest.c, test/mm/pooltest.c (every size)
  */
 #ifndef MM_POOLSGFCACHE_H
@@ -75,7 +76,7 @@ typedef struct SlabStruct {
   uint16_t limit;           /* units of blocks that were ever used; those behind them were never touched; atomic */
   uint32_t inverse;         /* 2^32 / blockSize, rounded up; 0: it has more than one grain */
   /* From here on what others write, or the owner seldom: on the descriptor's second line of the cache. */
-  void *remote;             /* blocks that others freed; atomic */
+  Word remote;              /* blocks that others freed (SlabRemote); 0: none; atomic */
   struct SlabStruct *pending; /* the next slab with such blocks; atomic */
   RingStruct ring;          /* on the owner's list for its class, or of empty slabs; or alone */
   uint32_t capacity;        /* blocks */
@@ -87,6 +88,23 @@ typedef struct SlabStruct {
 
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
 _Static_assert(sizeof(Word) != 8 || offsetof(SlabStruct, remote) == 64, "a free reads one line of the descriptor");
+
+/* What `remote` of a slab says: the address of the block that another thread freed last, which leads to the others, and
+ * above it how many they are.  Or all blocks of the slab were freed by others, and their memory is just going back to
+ * the system (SlabGOING), or has gone (SlabGONE). */
+enum { SlabGOING = 1, SlabGONE = 3 };
+
+#if UINTPTR_MAX > 0xffffffffu
+#define SlabCountSHIFT ChunkAddressWIDTH
+#define SlabRemoteFirst(remote) ((remote) & (((Word)1 << SlabCountSHIFT) - 1))
+#define SlabRemoteCount(remote) ((remote) >> SlabCountSHIFT)
+#define SlabRemote(first, count) ((Word)(first) | (Word)(count) << SlabCountSHIFT)
+#else /* addresses have no room for a count: such memory does not go back */
+#define SlabRemoteFirst(remote) (remote)
+#define SlabRemoteCount(remote) ((Word)0)
+#define SlabRemote(first, count) ((Word)(first))
+#endif
+#define SlabRemoteAll(remote) ((remote) == SlabGOING || (remote) == SlabGONE)
 
 /* SGFUNGUARDED -- compiled so, lists are not encoded and what is freed is not looked at: for bench/part/managed alone,
  * which measures what that costs (design/mm.md .sgf.link) */
@@ -144,7 +162,7 @@ typedef struct SGFCacheStruct {
   RingStruct orphanRing;           /* those without a thread; under the pool's lock */
   Bool orphan;                     /* on that ring; written under the pool's lock, read by anybody */
   _Alignas(64) Slab pending;       /* slabs to which others freed blocks; atomic */
-  uint32_t pends;                  /* how often one was put there while this was an orphan; atomic */
+  uint32_t pends;                  /* how many were put there since its thread last looked; atomic */
 } SGFCacheStruct;
 
 typedef struct SGFStruct {

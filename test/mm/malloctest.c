@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,6 +183,109 @@ static void testProducer(void)
   (void)pthread_join(thread, NULL);
   TapOk(most < before + ((Size)8 << 20), "what a consumer frees is used again by the producer (%zu KiB at most)",
         (most - before) >> 10);
+}
+
+/* ---- A thread that sleeps while others free what it allocated ---- */
+
+enum { SLEEPERS = 600000, SLEEPSIZE = 64 };
+
+static void *sleeper[SLEEPERS];
+static pthread_barrier_t sleeperBarrier;
+
+/* sleeperAlloc -- allocate everything; FALSE: an object has another one's bytes */
+static Bool sleeperAlloc(void)
+{
+  Count good = 0;
+  Index i;
+
+  for (i = 0; i < SLEEPERS; ++i) {
+    sleeper[i] = MMAlloc(SLEEPSIZE);
+    memset(sleeper[i], (int)(i & 0xff), SLEEPSIZE);
+  }
+  for (i = 0; i < SLEEPERS; ++i)
+    good += allBytes(sleeper[i], (int)(i & 0xff), SLEEPSIZE);
+  return good == SLEEPERS;
+}
+
+static void *sleeps(void *good)
+{
+  Index i;
+
+  *(Bool *)good = sleeperAlloc();
+  for (i = 0; i < 2; ++i) { /* it sleeps between two of these, while others free everything */
+    (void)pthread_barrier_wait(&sleeperBarrier);
+    (void)pthread_barrier_wait(&sleeperBarrier);
+    *(Bool *)good &= sleeperAlloc();
+  }
+  for (i = 0; i < SLEEPERS; ++i)
+    (void)MMFree(sleeper[i]);
+  return NULL;
+}
+
+/* sleepersResident -- how many of these objects, one of a thousand, are in memory */
+static Count sleepersResident(void)
+{
+  Word page = (Word)getpagesize();
+  unsigned char in = 0;
+  Count n = 0;
+  Index i;
+
+  for (i = 0; i < SLEEPERS; i += SLEEPERS / 1000)
+    n += mincore((void *)WordAlignDown(sleeper[i], page), page, &in) == 0 && (in & 1) != 0;
+  return n;
+}
+
+/* freesAgain -- does a child that frees an object, which was freed, end by SIGABRT? */
+static Bool freesAgain(void *p)
+{
+  pid_t pid = fork();
+  int status = 0;
+
+  if (pid == 0) {
+    (void)close(2);
+    (void)MMFree(p);
+    _exit(0);
+  }
+  return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void *freesFrom(void *first)
+{
+  Index i;
+
+  for (i = (Index)(Word)first; i < SLEEPERS; i += 2)
+    (void)MMFree(sleeper[i]);
+  return NULL;
+}
+
+static void testAsleep(void)
+{
+  Bool good = FALSE;
+  pthread_t thread, other;
+  Count most, left;
+  Index i;
+
+  (void)pthread_barrier_init(&sleeperBarrier, NULL, 2);
+  thread = start(sleeps, &good);
+  (void)pthread_barrier_wait(&sleeperBarrier);
+  most = sleepersResident();
+  for (i = 0; i < SLEEPERS; ++i)
+    (void)MMFree(sleeper[i]);
+  left = sleepersResident();
+#if UINTPTR_MAX > 0xffffffffu
+  TapOk(most == 1000 && left < 500, "what others free while a thread sleeps goes back (of %zu places %zu stay)", most, left);
+#endif
+  TapOk(freesAgain(sleeper[SLEEPERS - 2000]), "freeing an object of it again is found");
+  (void)pthread_barrier_wait(&sleeperBarrier);
+  (void)pthread_barrier_wait(&sleeperBarrier);
+  other = start(freesFrom, (void *)0);
+  (void)freesFrom((void *)1);
+  (void)pthread_join(other, NULL);
+  (void)pthread_barrier_wait(&sleeperBarrier);
+  (void)pthread_join(thread, NULL);
+  TapOk(good, "and when the thread wakes it has its memory again, also from two that freed");
+  TapOk(PoolCheck(MMPool()), "all is well");
+  (void)pthread_barrier_destroy(&sleeperBarrier);
 }
 
 /* -- threads that come and go -- */
@@ -504,6 +609,7 @@ int main(void)
   testHugeResize();
   testExchange();
   testProducer();
+  testAsleep();
   testComeAndGo();
   testInherit();
   testNothingWaits();
