@@ -9,6 +9,7 @@
 
 #include "analyse/viewnotes.h"
 #include "analyse/views.h"
+#include "base/grow.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "callers/sitegroups.h"
@@ -70,18 +71,11 @@ static void diffBegin(Diff diff)
 /* diffFresh -- add what has been allocated since the first time and is there to a site's sum */
 static void diffFresh(Diff diff, uint32_t number, uint64_t size)
 {
-  Count count = diff->heap->numbers.count + 1;
-  SiteSumStruct one = {.bytes = size, .objects = 1}, *fresh;
+  SiteSumStruct one = {.bytes = size, .objects = 1};
 
-  if (number == 0 || number >= diff->freshes) {
-    fresh = number == 0 ? NULL : reallocarray(diff->fresh, count, sizeof *fresh);
-    if (fresh == NULL) {
-      diff->failed = TRUE;
-      return;
-    }
-    memset(fresh + diff->freshes, 0, (count - diff->freshes) * sizeof *fresh);
-    diff->fresh = fresh;
-    diff->freshes = count;
+  if (number == 0 || !GrowTo(&diff->fresh, &diff->freshes, number, sizeof *diff->fresh)) {
+    diff->failed = TRUE;
+    return;
   }
   diffSum(&diff->fresh[number], &one);
 }
@@ -105,16 +99,8 @@ static void diffObjects(Diff diff, Index process)
 /* diffEnded -- a process has ended, or lives; FALSE: no memory */
 static Bool diffEnded(Diff diff, Index process, Bool ended)
 {
-  Count count = LogProcesses(diff->heap->log);
-  Bool *more;
-
-  if (process >= diff->processes) {
-    if ((more = reallocarray(diff->ended, count, sizeof *more)) == NULL)
-      return FALSE;
-    memset(more + diff->processes, 0, (count - diff->processes) * sizeof *more);
-    diff->ended = more;
-    diff->processes = count;
-  }
+  if (!GrowTo(&diff->ended, &diff->processes, process, sizeof *diff->ended))
+    return FALSE;
   diff->ended[process] = ended;
   return TRUE;
 }

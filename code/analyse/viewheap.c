@@ -22,22 +22,10 @@ typedef struct heapPlanStruct {
 /* viewProcess -- what is kept of a process; NULL: no memory */
 static ViewProcess viewProcess(ViewHeap shared, Index number)
 {
-  Count count = shared->processes == 0 ? GrowMIN : shared->processes;
-  ViewProcess process;
-
-  if (LIKELY(number < shared->processes))
+  if (GrowTo(&shared->process, &shared->processes, number, sizeof *shared->process))
     return &shared->process[number];
-  while (count <= number)
-    count *= 2;
-  process = reallocarray(shared->process, count, sizeof *process);
-  if (process == NULL) {
-    shared->failed = TRUE;
-    return NULL;
-  }
-  memset(process + shared->processes, 0, (count - shared->processes) * sizeof *process);
-  shared->process = process;
-  shared->processes = count;
-  return &process[number];
+  shared->failed = TRUE;
+  return NULL;
 }
 
 /* viewNumber -- a number that was just given has a row in the book; 0: no memory */
@@ -219,17 +207,9 @@ static void viewSum(void *data, Index process, HeapPool pool, HeapObject object)
 /* viewSums -- add up what a process has by the numbers that its objects have; FALSE: no memory */
 static Bool viewSums(ViewHeap shared, Index process)
 {
-  Count count = shared->numbers.count + 1;
-  SiteSumStruct *many = count > shared->manys ? reallocarray(shared->many, count, sizeof *many) : shared->many;
-
-  if (many == NULL)
+  if (!GrowTo(&shared->many, &shared->manys, shared->numbers.count, sizeof *shared->many))
     return FALSE;
-  if (count > shared->manys) {
-    memset(many + shared->manys, 0, (count - shared->manys) * sizeof *many);
-    shared->many = many;
-    shared->manys = count;
-  }
-  HeapLiveObjects(shared->heap, process, viewSum, many);
+  HeapLiveObjects(shared->heap, process, viewSum, shared->many);
   return TRUE;
 }
 

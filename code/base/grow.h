@@ -38,4 +38,28 @@ static inline Bool Grow(void *array, Count *capacity, Count count, Size size)
   return TRUE;
 }
 
+/* GrowTo -- let an array of `*count` elements have one of this index; what is new is zero
+ *
+ * array     where the pointer to the elements of `size` bytes is; the owner frees it
+ * returns   FALSE: no memory; all is as it was
+ */
+static inline Bool GrowTo(void *array, Count *count, Index index, Size size)
+{
+  Count more = *count == 0 ? GrowMIN : *count;
+  char *base;
+
+  if (LIKELY(index < *count))
+    return TRUE;
+  while (more <= index)
+    more *= 2;
+  memcpy(&base, array, sizeof base);
+  base = reallocarray(base, more, size);
+  if (base == NULL)
+    return FALSE;
+  memset(base + *count * size, 0, (more - *count) * size);
+  memcpy(array, &base, sizeof base);
+  *count = more;
+  return TRUE;
+}
+
 #endif /* BASE_GROW_H */

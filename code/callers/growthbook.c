@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/aver.h"
-
-enum { growthRowsMIN = 64 };
+#include "base/grow.h"
 
 void GrowthBookInit(GrowthBook book, uint64_t begin, uint64_t end)
 {
@@ -34,21 +33,10 @@ static uint64_t growthBorder(GrowthBook book, uint32_t slice)
 
 Res GrowthBookRoom(GrowthBook book, Count count)
 {
-  Count capacity = book->capacity == 0 ? growthRowsMIN : book->capacity;
-  GrowthRow row;
-
-  if (count > book->capacity) {
-    while (capacity < count)
-      capacity *= 2;
-    if ((row = reallocarray(book->row, capacity, sizeof *row)) == NULL)
-      return ResMEMORY;
-    book->row = row;
-    book->capacity = capacity;
-  }
-  for (; book->count < count; ++book->count) {
-    memset(&book->row[book->count], 0, sizeof *book->row);
+  if (count > 0 && !GrowTo(&book->row, &book->capacity, count - 1, sizeof *book->row))
+    return ResMEMORY;
+  for (; book->count < count; ++book->count)
     book->row[book->count].since = book->begin;
-  }
   return ResOK;
 }
 

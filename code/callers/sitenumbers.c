@@ -45,24 +45,6 @@ static uint32_t *sitePlace(SiteNumbers numbers, const SiteStruct *site)
   return &numbers->place[i];
 }
 
-/* siteProcess -- `first` has a place for the process; FALSE: no memory */
-static Bool siteProcess(SiteNumbers numbers, Index process)
-{
-  Count processes = numbers->processes == 0 ? GrowMIN : numbers->processes;
-  uint32_t *first;
-
-  if (process < numbers->processes)
-    return TRUE;
-  while (processes <= process)
-    processes *= 2;
-  if ((first = reallocarray(numbers->first, processes, sizeof *first)) == NULL)
-    return FALSE;
-  memset(first + numbers->processes, 0, (processes - numbers->processes) * sizeof *first);
-  numbers->first = first;
-  numbers->processes = processes;
-  return TRUE;
-}
-
 /* siteMore -- room for one number more, which may be of a new process; FALSE: no memory */
 static Bool siteMore(SiteNumbers numbers, Index process)
 {
@@ -70,7 +52,7 @@ static Bool siteMore(SiteNumbers numbers, Index process)
   uint32_t *old = numbers->place;
   Index i;
 
-  if (!siteProcess(numbers, process) ||
+  if (!GrowTo(&numbers->first, &numbers->processes, process, sizeof *numbers->first) ||
       !Grow(&numbers->site, &numbers->capacity, numbers->count, sizeof *numbers->site))
     return FALSE;
   if ((numbers->count + 1) * 2 <= numbers->places)

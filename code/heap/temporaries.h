@@ -19,13 +19,15 @@ typedef struct TemporaryLastStruct {
   uint64_t addr, time;  /* of its allocation: another thread may have put another object there since */
 } TemporaryLastStruct, *TemporaryLast;
 
+typedef struct TemporaryProcessStruct {
+  Count threads;
+  TemporaryLast last; /* owned; by the thread's number in its process */
+} TemporaryProcessStruct, *TemporaryProcess;
+
 typedef struct TemporariesStruct {
   Count processes;
-  struct {
-    Count threads;
-    TemporaryLast last; /* owned; by the thread's number in its process */
-  } *process;           /* owned; by the log's number */
-  Bool failed;          /* there was no memory */
+  TemporaryProcess process; /* owned; by the log's number */
+  Bool failed;              /* there was no memory */
 } TemporariesStruct, *Temporaries;
 
 /* TemporariesFinish -- give the memory back; all is zero at first */

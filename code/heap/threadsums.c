@@ -27,25 +27,11 @@ void ThreadSumsFinish(ThreadSums sums)
 static ThreadSum sumsMore(ThreadSums sums, Index number, Index thread)
 {
   ThreadSumsProcess process;
-  Count count;
-  ThreadSum more;
 
-  while (number >= sums->processes) {
-    if (!Grow(&sums->process, &sums->capacity, sums->processes, sizeof *sums->process))
-      return NULL;
-    sums->process[sums->processes++] = (ThreadSumsProcessStruct){0};
-  }
+  if (!GrowTo(&sums->process, &sums->processes, number, sizeof *sums->process))
+    return NULL;
   process = &sums->process[number];
-  for (count = process->threads == 0 ? GrowMIN : process->threads; count <= thread; count *= 2)
-    ;
-  if (count > process->threads) {
-    if ((more = reallocarray(process->thread, count, sizeof *more)) == NULL)
-      return NULL;
-    memset(more + process->threads, 0, (count - process->threads) * sizeof *more);
-    process->thread = more;
-    process->threads = count;
-  }
-  return &process->thread[thread];
+  return GrowTo(&process->thread, &process->threads, thread, sizeof *process->thread) ? &process->thread[thread] : NULL;
 }
 
 /* sumsOf -- the row of an operation's thread; NULL: no memory */

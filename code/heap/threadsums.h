@@ -31,7 +31,7 @@ typedef struct ThreadSumsProcessStruct {
 } ThreadSumsProcessStruct, *ThreadSumsProcess;
 
 typedef struct ThreadSumsStruct {
-  Count processes, capacity;
+  Count processes;
   ThreadSumsProcess process;  /* owned */
   Bool failed;                /* there was no memory */
 } ThreadSumsStruct, *ThreadSums;

@@ -34,7 +34,7 @@ struct PawHeapStruct {
   PawObject *objects;    /* owned: what PawHeapObjects gave */
   PawHeapCounts counts;  /* what PawHeapCount gave */
   pawThreads threads;    /* owned; by the number of a process */
-  Count processes, capacity;
+  Count processes;
   uint64_t until;        /* no event at this time, or later, comes */
 };
 
@@ -60,11 +60,8 @@ static Bool heapLearn(PawHeap heap, pawThreads threads, Index process)
 /* heapThread -- the system's number of a thread of a process; 0: unknown */
 static uint32_t heapThread(PawHeap heap, Index process, uint32_t number)
 {
-  while (UNLIKELY(process >= heap->processes)) {
-    if (!Grow(&heap->threads, &heap->capacity, heap->processes, sizeof *heap->threads))
-      return 0;
-    heap->threads[heap->processes++] = (pawThreadsStruct){NULL, 0};
-  }
+  if (!GrowTo(&heap->threads, &heap->processes, process, sizeof *heap->threads))
+    return 0;
   if (UNLIKELY(number >= heap->threads[process].count) && !heapLearn(heap, &heap->threads[process], process))
     return 0;
   return number < heap->threads[process].count ? heap->threads[process].id[number] : 0;

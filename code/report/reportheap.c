@@ -92,19 +92,8 @@ static inline void heapPeak(ReportHeap heap, uint64_t at)
 /* heapProcess -- what a process has in each row; NULL: no memory */
 static SiteSum heapProcess(ReportHeap heap, Index process)
 {
-  Count count = heap->processes == 0 ? GrowMIN : heap->processes;
-  ReportProcessStruct *more;
-
-  while (count <= process)
-    count *= 2;
-  if (count > heap->processes) {
-    more = reallocarray(heap->process, count, sizeof *more);
-    if (more == NULL)
-      return NULL;
-    memset(more + heap->processes, 0, (count - heap->processes) * sizeof *more);
-    heap->process = more;
-    heap->processes = count;
-  }
+  if (!GrowTo(&heap->process, &heap->processes, process, sizeof *heap->process))
+    return NULL;
   if (heap->process[process].sums == NULL)
     heap->process[process].sums = calloc(heap->base[ReportBOOKS], sizeof *heap->process->sums);
   return heap->process[process].sums;
@@ -124,17 +113,9 @@ static Index heapSiteLook(ReportHeap heap, uint32_t number)
 {
   Index row = RowsOf(heap->rows, SiteNumbersAt(&heap->shared->numbers, number));
 
-  while (number >= heap->numbers) {
-    Count before = heap->numbers;
-    Count count = before == 0 ? 64 : before * 2;
-    uint32_t *more = reallocarray(heap->rowOf, count, sizeof *more);
-    if (more == NULL) {
-      heap->failed = TRUE;
-      return row;
-    }
-    memset(more + before, 0, (count - before) * sizeof *more);
-    heap->rowOf = more;
-    heap->numbers = count;
+  if (!GrowTo(&heap->rowOf, &heap->numbers, number, sizeof *heap->rowOf)) {
+    heap->failed = TRUE;
+    return row;
   }
   heap->rowOf[number] = (uint32_t)row + 1;
   return row;

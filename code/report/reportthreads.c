@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static const SeriesFieldStruct threadsFields[ThreadsFIELDS] = {
   [ThreadsEVENTS] = {"events", SeriesSUM}, [ThreadsALLOCS] = {"allocs", SeriesSUM},
   [ThreadsALLOCBYTES] = {"alloc_bytes", SeriesSUM}, [ThreadsFREES] = {"frees", SeriesSUM},
@@ -22,22 +24,13 @@ static const char *const threadsSampled[ThreadsSAMPLED] = {"user", "system", "wa
 /* threadsState -- what is known of a thread; NULL: no memory */
 static ThreadsState threadsState(Threads threads, uint32_t key)
 {
-  Count count = threads->states == 0 ? 64 : threads->states;
-  ThreadsState more;
-
-  while (count < key)
-    count *= 2;
-  if (count > threads->states) {
-    more = reallocarray(threads->state, count, sizeof *more);
-    if (more == NULL) {
-      threads->failed = TRUE;
-      return NULL;
-    }
-    memset(more + threads->states, 0, (count - threads->states) * sizeof *more);
-    threads->state = more;
-    threads->states = count;
+  if (key == 0)
+    return NULL;
+  if (!GrowTo(&threads->state, &threads->states, key - 1, sizeof *threads->state)) {
+    threads->failed = TRUE;
+    return NULL;
   }
-  return key == 0 ? NULL : &threads->state[key - 1];
+  return &threads->state[key - 1];
 }
 
 /* threadsSpread -- `amount` ns of something between two times, over the slices in proportion: what is rounded off comes

@@ -39,7 +39,7 @@ typedef struct poolsViewStruct {
   ViewHeap shared;
   Count top;
   Bool failed;
-  Count processes, capacity;
+  Count processes;
   poolsProcess process;        /* owned; by the log's number */
   ArenasStruct arenas;
   ViewLabelsStruct labels;
@@ -51,26 +51,11 @@ typedef struct poolsViewStruct {
 static poolsRow poolsMore(poolsView view, Index number, HeapPool pool)
 {
   poolsProcess process;
-  Count count;
-  poolsRow row;
 
-  while (number >= view->processes) {
-    if (!Grow(&view->process, &view->capacity, view->processes, sizeof *view->process))
-      return NULL;
-    view->process[view->processes++] = (poolsProcessStruct){0};
-  }
+  if (!GrowTo(&view->process, &view->processes, number, sizeof *view->process))
+    return NULL;
   process = &view->process[number];
-  for (count = process->count == 0 ? 8 : process->count; count <= pool->number; count *= 2)
-    ;
-  if (count > process->count) {
-    row = reallocarray(process->row, count, sizeof *row);
-    if (row == NULL)
-      return NULL;
-    memset(row + process->count, 0, (count - process->count) * sizeof *row);
-    process->row = row;
-    process->count = count;
-  }
-  return &process->row[pool->number];
+  return GrowTo(&process->row, &process->count, pool->number, sizeof *process->row) ? &process->row[pool->number] : NULL;
 }
 
 /* poolsOf -- the row of a pool; NULL: no memory */
