@@ -104,6 +104,45 @@ extern void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n);
  * errors   ResMEMORY, and then nothing has changed */
 extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count n);
 
+/* ---- Spare memory: between arena.c and arenaspare.c, with the lock held ----
+ *
+ * A huge chunk has first the grains of its segment, then `spareCount` spare ones; one without a segment is kept for the
+ * next.  Chunks with spare grains come before those without, and the ones that had some last come first.
+ */
+
+#define ArenaBytes(n)    ((Size)(n) << ArenaGrainSHIFT)
+#define ArenaHugeHEADER  ArenaGrainSIZE /* bytes of a huge chunk's header */
+#define ArenaChunk(node) RING_ELT(ChunkStruct, ring, node)
+
+/* ArenaChunkSize -- bytes of a chunk
+ * ArenaHugeUsed -- how many grains the segment of a huge chunk has; 0: there is none
+ * ArenaUsed -- bytes that are in use */
+static inline Size ArenaChunkSize(Chunk chunk) { return (Size)((Word)chunk->limit - (Word)chunk->base); }
+static inline Count ArenaHugeUsed(Chunk chunk) { return ChunkHugeRoom(chunk) - chunk->freeCount; }
+static inline Size ArenaUsed(Arena arena) { return arena->committed - arena->spare; }
+
+/* ArenaHugeSpare -- so many grains of a huge chunk are spare from now on
+ * ArenaHugeDecommit -- decommit the last `n` spare grains of a huge chunk, which goes with them if nothing is left */
+extern void ArenaHugeSpare(Arena arena, Chunk chunk, Count spare);
+extern void ArenaHugeDecommit(Arena arena, Chunk chunk, Count n);
+
+/* ArenaPurge -- decommit spare memory until no more than `limit` bytes are left, that of huge chunks first
+ * ArenaPurgeHuge -- the same of huge chunks alone */
+extern void ArenaPurge(Arena arena, Size limit);
+extern void ArenaPurgeHuge(Arena arena, Size limit);
+
+/* ArenaPeak -- the most bytes that were in use within the last second or two; to be called when more is in use
+ * ArenaSpareMost -- how many bytes may be spare now */
+extern Size ArenaPeak(Arena arena);
+extern Size ArenaSpareMost(Arena arena);
+
+/* ArenaTrim -- decommit what is too much; `huge`: a huge chunk was used last, so that the spare memory of plain ones goes
+ * first, which has not been used as lately */
+extern void ArenaTrim(Arena arena, Bool huge);
+
+/* ArenaMay -- may the arena commit `more` bytes?  If need be, spare ones go back to the system. */
+extern Bool ArenaMay(Arena arena, Size more);
+
 /* ArenaRegistryLock -- guards the list of arenas and each arena's ring of pools; ArenaRegistry is that list */
 extern LockStruct ArenaRegistryLock;
 extern RingStruct ArenaRegistry;

@@ -14,7 +14,6 @@
 #include "mm/mmstate.h"
 #include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
-#include "mm/poolsgflarge.h"
 #include "plinth/rawsyscall.h"
 
 enum { sgfEMPTYSLABS };

@@ -10,7 +10,6 @@
 
 #include "mm/misuse.h"
 #include "mm/pages.h"
-#include "mm/poolsgflarge.h"
 
 #define cacheBLOCKS 2u                /* blocks that a slab has at least */
 #define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */

@@ -6,7 +6,7 @@
  *
  * Design: design/mm.md .sgf.large      Tests: test/mm/pooltest.c, test/mm/misuse.t
  */
-#include "mm/poolsgflarge.h"
+#include "mm/poolsgfcache.h"
 
 #include "base/aver.h"
 

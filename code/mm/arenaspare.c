@@ -1,0 +1,141 @@
+/* arenaspare.c -- memory that an arena has committed and no pool owns, and how much of it stays
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Design: design/mm.md .arena.spare .arena.lately      Tests: test/mm/arenatest.c, test/mm/limittest.c
+ */
+#include "emit/event.h"
+#include "mm/arena.h"
+#include "mm/pages.h"
+
+#define arenaPeakTICKS ((uint64_t)3000000000) /* about a second */
+
+/* ---- Spare memory of huge chunks ---- */
+
+void ArenaHugeSpare(Arena arena, Chunk chunk, Count spare)
+{
+  arena->spare = arena->spare - ArenaBytes(chunk->spareCount) + ArenaBytes(spare);
+  chunk->spareCount = spare;
+  RingRemove(&chunk->ring);
+  if (spare > 0)
+    RingInsertAfter(&arena->hugeChunks, &chunk->ring);
+  else
+    RingInsertBefore(&arena->hugeChunks, &chunk->ring);
+}
+
+void ArenaHugeDecommit(Arena arena, Chunk chunk, Count n)
+{
+  Count used = ArenaHugeUsed(chunk), left = chunk->spareCount - n;
+  Addr end = (Addr)((Word)chunk->hugeBase + ArenaBytes(used + left));
+
+  EVENT_PAW(ArenaDecommit, arena, end, ArenaBytes(n));
+  arena->committed -= ArenaBytes(n);
+  ArenaHugeSpare(arena, chunk, left);
+  if (used + left > 0) {
+    PagesDecommit(end, ArenaBytes(n));
+  } else {
+    RingRemove(&chunk->ring);
+    arena->reserved -= ArenaChunkSize(chunk);
+    arena->committed -= ArenaHugeHEADER;
+    ChunkDestroy(chunk);
+  }
+}
+
+/* arenaHugeOldest -- the huge chunk that has had its spare grains longest, or NULL */
+static Chunk arenaHugeOldest(Arena arena)
+{
+  Chunk oldest = NULL;
+  Ring node;
+
+  for (node = arena->hugeChunks.next; node != &arena->hugeChunks && ArenaChunk(node)->spareCount > 0; node = node->next)
+    oldest = ArenaChunk(node);
+  return oldest;
+}
+
+void ArenaPurgeHuge(Arena arena, Size limit)
+{
+  Chunk chunk;
+
+  while (arena->spare > limit && (chunk = arenaHugeOldest(arena)) != NULL) {
+    Count most = (arena->spare - limit + ArenaGrainSIZE - 1) >> ArenaGrainSHIFT;
+    ArenaHugeDecommit(arena, chunk, most < chunk->spareCount ? most : chunk->spareCount);
+  }
+}
+
+/* ---- Spare memory ---- */
+
+/* arenaPurgePlain -- the same of plain chunks alone, from the emptiest end of the arena */
+static void arenaPurgePlain(Arena arena, Size limit)
+{
+  Ring node, after;
+
+  RING_FOR(node, &arena->chunks, after) {
+    Chunk chunk = ArenaChunk(node);
+    Count most = (arena->spare - limit) >> ArenaGrainSHIFT;
+    Size size;
+    if (arena->spare <= limit)
+      break;
+    size = ArenaBytes(ChunkPurge(chunk, most > 0 ? most : 1));
+    arena->spare -= size;
+    arena->committed -= size;
+  }
+}
+
+void ArenaPurge(Arena arena, Size limit)
+{
+  ArenaPurgeHuge(arena, limit);
+  arenaPurgePlain(arena, limit);
+}
+
+Size ArenaPeak(Arena arena)
+{
+  Size used = ArenaUsed(arena);
+  uint64_t since = EventClock(EVENT_SLOW) - arena->peakSince;
+
+  if (since > arenaPeakTICKS) {
+    arena->peakBefore = since > 2 * arenaPeakTICKS ? 0 : arena->peak;
+    arena->peak = 0;
+    arena->peakSince += since;
+  }
+  if (used > arena->peak)
+    arena->peak = used;
+  return arena->peak > arena->peakBefore ? arena->peak : arena->peakBefore;
+}
+
+/* Beyond the arena's limit it keeps what was in use lately, but no more of that than is in use now: what comes and goes
+ * in a program at work does not come from the system each time, and of a program that has freed everything the limit is
+ * what it keeps. */
+Size ArenaSpareMost(Arena arena)
+{
+  Size used = ArenaUsed(arena), freed;
+
+  if (arena->spareFixed || arena->spare <= arena->spareLimit)
+    return arena->spareLimit;
+  freed = ArenaPeak(arena) - used;
+  return arena->spareLimit + (freed < used ? freed : used);
+}
+
+void ArenaTrim(Arena arena, Bool huge)
+{
+  Size most = ArenaSpareMost(arena);
+
+  if (LIKELY(arena->spare <= most))
+    return;
+  /* A quarter below the limit, lest each further free at the limit be a system call. */
+  most -= most / 4;
+  if (huge)
+    arenaPurgePlain(arena, most);
+  ArenaPurge(arena, most);
+}
+
+Bool ArenaMay(Arena arena, Size more)
+{
+  Size used = ArenaUsed(arena);
+
+  if (LIKELY(more <= arena->commitLimit - arena->committed))
+    return TRUE;
+  if (used > arena->commitLimit || more > arena->commitLimit - used)
+    return FALSE;
+  ArenaPurge(arena, arena->commitLimit - used - more);
+  return TRUE;
+}
