@@ -136,7 +136,7 @@ extern void ArenaPurgeHuge(Arena arena, Size limit);
 extern Size ArenaPeak(Arena arena);
 extern Size ArenaSpareMost(Arena arena);
 
-/* ArenaTrim -- decommit what is too much; `huge`: a huge chunk was used last, so that the spare memory of plain ones goes
+/* ArenaTrim -- decommit what is too much, or a piece of it; `huge`: a huge chunk was used last, so that the spare memory of plain ones goes
  * first, which has not been used as lately */
 extern void ArenaTrim(Arena arena, Bool huge);
 

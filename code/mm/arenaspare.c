@@ -9,6 +9,7 @@
 #include "mm/pages.h"
 
 #define arenaPeakTICKS ((uint64_t)3000000000) /* about a second */
+#define arenaTrimMOST  ((Size)8 << 20)        /* bytes: what goes back at a time, which takes about a millisecond */
 
 /* ---- Spare memory of huge chunks ---- */
 
@@ -115,17 +116,24 @@ Size ArenaSpareMost(Arena arena)
   return arena->spareLimit + (freed < used ? freed : used);
 }
 
+/* arenaBound -- no more bytes are ever spare */
+static Size arenaBound(Arena arena) { return arena->spareLimit + (arena->spareFixed ? 0 : ArenaUsed(arena)); }
+
+/* A quarter below the limit, lest each further free at the limit be a system call; but what was in use lately, and is not
+ * to be kept any longer, goes in pieces, lest one call take long. */
 void ArenaTrim(Arena arena, Bool huge)
 {
-  Size most = ArenaSpareMost(arena);
+  Size most = ArenaSpareMost(arena), left = most - most / 4, bound = arenaBound(arena);
 
   if (LIKELY(arena->spare <= most))
     return;
-  /* A quarter below the limit, lest each further free at the limit be a system call. */
-  most -= most / 4;
+  if (arena->spare - left > arenaTrimMOST)
+    left = arena->spare - arenaTrimMOST < bound ? arena->spare - arenaTrimMOST : bound;
   if (huge)
-    arenaPurgePlain(arena, most);
-  ArenaPurge(arena, most);
+    arenaPurgePlain(arena, left);
+  ArenaPurge(arena, left);
+  while (UNLIKELY(arena->spare > arenaBound(arena))) /* headers of chunks that went were in use */
+    ArenaPurge(arena, arenaBound(arena));
 }
 
 Bool ArenaMay(Arena arena, Size more)

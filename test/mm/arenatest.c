@@ -266,17 +266,22 @@ static void testSpareLately(void)
     SegFree(seg[i]);
   TapIs(arena->spare, MORE * EACH * GRAIN, "beyond the limit what was in use lately is kept");
   arena->peakSince -= (uint64_t)1 << 33;
-  seg[0] = segOf(pool, EACH, NULL);
-  TapOk(arena->spare <= ArenaSpareLimitDEFAULT && ArenaCheck(arena), "seconds later only the limit,");
   most = arena->spare;
-  TapOk(most >= ArenaSpareLimitDEFAULT / 2, "but as much");
+  seg[0] = segOf(pool, 1, NULL);
+  TapOk(arena->spare < most && arena->spare >= most - (9 << 20), "seconds later it goes, but in pieces");
+  for (i = 0; i < 20; ++i) {
+    SegFree(seg[0]);
+    seg[0] = segOf(pool, 1, NULL);
+  }
+  TapOk(arena->spare <= ArenaSpareLimitDEFAULT && ArenaCheck(arena), "until only the limit is left,");
+  TapOk(arena->spare >= ArenaSpareLimitDEFAULT / 2, "but as much");
   SegFree(seg[0]);
   for (i = MORE; i < N - 4; ++i)
     SegFree(seg[i]);
-  TapOk(arena->spare <= ArenaSpareLimitDEFAULT + 4 * EACH * GRAIN && ArenaCheck(arena), "nor is more kept than is in use");
+  TapOk(arena->spare <= ArenaSpareLimitDEFAULT + ArenaUsed(arena) && ArenaCheck(arena), "nor is more kept than is in use");
   for (; i < N; ++i)
     SegFree(seg[i]);
-  TapOk(arena->spare <= ArenaSpareLimitDEFAULT, "and where nothing is, the limit holds");
+  TapOk(arena->spare <= ArenaSpareLimitDEFAULT + ArenaUsed(arena) && ArenaUsed(arena) < GRAIN * EACH, "and where nothing is, the limit holds");
   PoolDestroy(pool);
   ArenaDestroy(arena);
 }
