@@ -186,32 +186,39 @@ static Res arenaTake(Bool *zeroReturn, Arena arena, Chunk chunk, Index index, Co
     RingInsertBefore(&arena->chunks, &chunk->ring);
   }
   (void)ArenaPeak(arena);
-  *zeroReturn = spare == 0;
+  if (zeroReturn != NULL)
+    *zeroReturn = spare == 0;
   return ResOK;
 }
 
-/* arenaHugeSet -- let the segment of a huge chunk have its first `n` grains; what it had more is spare */
+/* arenaHugeSet -- let the segment of a huge chunk have its first `n` grains
+ *
+ * What it had more is spare; but of a chunk of several slots it goes back at once, lest address space be kept that much
+ * else could use. */
 static Res arenaHugeSet(Arena arena, Chunk chunk, Count n)
 {
-  Count spare = chunk->spareCount, has = ArenaHugeUsed(chunk) + spare;
+  Count used = ArenaHugeUsed(chunk), spare = chunk->spareCount, has = used + spare;
   Addr end = (Addr)((Word)chunk->hugeBase + ArenaBytes(has));
   Size more = n > has ? ArenaBytes(n - has) : 0;
   Res res = ResOK;
 
   if (more > 0) {
-    ArenaHugeSpare(arena, chunk, 0); /* lest it go back to the system meanwhile */
+    ArenaHugeSpare(arena, chunk, has, 0); /* lest it go back to the system meanwhile */
     res = ArenaMay(arena, more) ? PagesCommit(end, more) : ResMEMORY;
     if (res != ResOK) {
-      ArenaHugeSpare(arena, chunk, spare);
+      ArenaHugeSpare(arena, chunk, used, spare);
       return res;
     }
     arena->committed += more;
     EVENT_PAW(ArenaCommit, arena, end, more);
     has = n;
   }
-  chunk->freeCount = ChunkHugeRoom(chunk) - n;
-  ArenaHugeSpare(arena, chunk, has - n);
+  ArenaHugeSpare(arena, chunk, n, has - n);
   (void)ArenaPeak(arena);
+  if (has > n && ArenaChunkSize(chunk) > ChunkSIZE)
+    ArenaHugeDecommit(arena, chunk, has - n);
+  else
+    ArenaHugeFew(arena);
   return ResOK;
 }
 
@@ -261,8 +268,12 @@ static Res arenaHugeTake(Chunk *chunkReturn, Bool *zeroReturn, Arena arena, Coun
   Chunk kept = arenaHugeKept(arena, n, align);
   Res res;
 
-  *zeroReturn = kept == NULL;
+  if (zeroReturn != NULL)
+    *zeroReturn = TRUE;
   if (kept != NULL) {
+    /* Who wants zeros may want few of them touched. */
+    if (zeroReturn != NULL)
+      PagesDecommit(kept->hugeBase, ArenaBytes(kept->spareCount));
     *chunkReturn = kept;
     return arenaHugeSet(arena, kept, n);
   }
@@ -291,22 +302,32 @@ static Res arenaFind(Chunk *chunkReturn, Index *indexReturn, Arena arena, Count 
   return res;
 }
 
+/* arenaGrains -- ArenaGrainsAlloc, with what the arena has or gets at once */
+static Res arenaGrains(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
+                       Bool huge)
+{
+  Res res;
+
+  if (huge) {
+    *indexReturn = 0;
+    return arenaHugeTake(chunkReturn, zeroReturn, arena, n, align);
+  }
+  res = arenaFind(chunkReturn, indexReturn, arena, n, align);
+  return res == ResOK ? arenaTake(zeroReturn, arena, *chunkReturn, *indexReturn, n) : res;
+}
+
 Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, Arena arena, Count n, Size align,
                      Bool alone)
 {
-  Bool huge;
+  Bool huge = alone || n > ChunkRunMAX || align > ChunkSIZE / 4;
   Res res;
 
   AVER(n > 0);
   AVER(WordIsPowerOf2(align));
-  huge = alone || n > ChunkRunMAX || align > ChunkSIZE / 4;
-  if (huge) {
-    *indexReturn = 0;
-    res = arenaHugeTake(chunkReturn, zeroReturn, arena, n, align);
-  } else {
-    res = arenaFind(chunkReturn, indexReturn, arena, n, align);
-    if (res == ResOK)
-      res = arenaTake(zeroReturn, arena, *chunkReturn, *indexReturn, n);
+  res = arenaGrains(chunkReturn, indexReturn, zeroReturn, arena, n, align, huge);
+  if (res != ResOK && arena->hugeSpares > 0) { /* the address space that these keep may be what the system lacks */
+    ArenaPurgeHuge(arena, 0);
+    res = arenaGrains(chunkReturn, indexReturn, zeroReturn, arena, n, align, huge);
   }
   if (res == ResOK)
     ArenaTrim(arena, huge);
@@ -368,7 +389,7 @@ static Res arenaHugeMove(Chunk *chunkIO, Arena arena, Count n)
   res = ChunkMove(chunk, ArenaBytes(old), moved, ArenaBytes(n));
   if (res != ResOK) {
     RingInsertBefore(&arena->hugeChunks, &chunk->ring);
-    (void)arenaHugeSet(arena, moved, 0);
+    ArenaHugeSpare(arena, moved, 0, n);
     ArenaHugeDecommit(arena, moved, n);
     return res;
   }
@@ -387,8 +408,14 @@ Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count n)
   AVER(ChunkIsHuge(chunk));
   AVER(chunk->arena == arena);
   AVER(n > 0);
-  if (n > ChunkHugeRoom(chunk))
-    return arenaHugeMove(chunkIO, arena, n);
+  if (n > ChunkHugeRoom(chunk)) {
+    res = arenaHugeMove(chunkIO, arena, n);
+    if (res != ResOK && arena->hugeSpares > 0) {
+      ArenaPurgeHuge(arena, 0);
+      res = arenaHugeMove(chunkIO, arena, n);
+    }
+    return res;
+  }
   res = arenaHugeSet(arena, chunk, n);
   ArenaTrim(arena, TRUE);
   return res;
@@ -430,6 +457,7 @@ static Bool arenaCheckHuge(Arena arena)
 Bool ArenaCheck(Arena arena)
 {
   Size committed = 0, spare = 0, reserved = 0;
+  Count hugeSpares = 0;
   Ring node;
 
   if (arena->sig != ArenaSIG || !RingCheck(&arena->arenasRing) || !RingCheck(&arena->poolRing) ||
@@ -444,10 +472,11 @@ Bool ArenaCheck(Arena arena)
   for (node = arena->hugeChunks.next; node != &arena->hugeChunks; node = node->next) {
     Chunk chunk = ArenaChunk(node);
     committed += ArenaBytes(ArenaHugeUsed(chunk) + chunk->spareCount) + ArenaHugeHEADER;
-    spare += ArenaBytes(chunk->spareCount);
+    spare += ArenaHugeSpares(chunk);
+    hugeSpares += chunk->spareCount > 0;
     reserved += ArenaChunkSize(chunk);
   }
-  return arena->reserved == reserved && arena->spare == spare &&
+  return arena->hugeSpares == hugeSpares && arena->reserved == reserved && arena->spare == spare &&
          spare <= arena->spareLimit + (arena->spareFixed ? 0 : committed - spare) &&
          committed <= arena->commitLimit && arena->committed == committed && committed <= reserved;
 }

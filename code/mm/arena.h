@@ -37,7 +37,8 @@ typedef struct ArenaStruct {
   Size spareLimit;        /* bytes */
   Bool spareFixed;        /* the limit was asked for: no more is spare, whatever is in use */
   Size peak, peakBefore;  /* bytes in use, the most since `peakSince`, and in the second before that */
-  uint64_t peakSince;     /* ticks */
+  uint64_t peakSince;     /* ns, of CLOCK_MONOTONIC_COARSE */
+  Count hugeSpares;       /* huge chunks with spare grains */
   Size commitLimit;       /* bytes */
 } ArenaStruct;
 
@@ -86,7 +87,7 @@ extern void ArenaStatsGet(ArenaStats statsReturn, Arena arena);
 /* ArenaGrainsAlloc -- `n` grains in one run, committed; for seg.c, with the arena's lock held
  *
  * chunkReturn, indexReturn   where; a chunk with hugeBase set holds nothing else, and the index is 0
- * zeroReturn                 the memory is known to be zero
+ * zeroReturn                 the memory is known to be zero; NULL: nobody wants to know
  * align                      of the first grain's address; a power of two
  * alone                      in a huge chunk, though it be small
  * errors                     ResMEMORY
@@ -107,7 +108,8 @@ extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count n);
 /* ---- Spare memory: between arena.c and arenaspare.c, with the lock held ----
  *
  * A huge chunk has first the grains of its segment, then `spareCount` spare ones; one without a segment is kept for the
- * next.  Chunks with spare grains come before those without, and the ones that had some last come first.
+ * next, and its header is spare, too.  Chunks with spare grains come before those without, and the ones that had some
+ * last come first.
  */
 
 #define ArenaBytes(n)    ((Size)(n) << ArenaGrainSHIFT)
@@ -121,10 +123,18 @@ static inline Size ArenaChunkSize(Chunk chunk) { return (Size)((Word)chunk->limi
 static inline Count ArenaHugeUsed(Chunk chunk) { return ChunkHugeRoom(chunk) - chunk->freeCount; }
 static inline Size ArenaUsed(Arena arena) { return arena->committed - arena->spare; }
 
-/* ArenaHugeSpare -- so many grains of a huge chunk are spare from now on
- * ArenaHugeDecommit -- decommit the last `n` spare grains of a huge chunk, which goes with them if nothing is left */
-extern void ArenaHugeSpare(Arena arena, Chunk chunk, Count spare);
+/* ArenaHugeSpares -- bytes of a huge chunk that are spare */
+static inline Size ArenaHugeSpares(Chunk chunk)
+{
+  return ArenaBytes(chunk->spareCount) + (ArenaHugeUsed(chunk) == 0 ? ArenaHugeHEADER : 0);
+}
+
+/* ArenaHugeSpare -- so many grains of a huge chunk are its segment's from now on, and the next `spare` are spare
+ * ArenaHugeDecommit -- decommit the last `n` spare grains of a huge chunk, which goes with them if nothing is left
+ * ArenaHugeFew -- not too many huge chunks have spare grains: decommit those of the oldest */
+extern void ArenaHugeSpare(Arena arena, Chunk chunk, Count used, Count spare);
 extern void ArenaHugeDecommit(Arena arena, Chunk chunk, Count n);
+extern void ArenaHugeFew(Arena arena);
 
 /* ArenaPurge -- decommit spare memory until no more than `limit` bytes are left, that of huge chunks first
  * ArenaPurgeHuge -- the same of huge chunks alone */

@@ -4,19 +4,25 @@
  *
  * Design: design/mm.md .arena.spare .arena.lately      Tests: test/mm/arenatest.c, test/mm/limittest.c
  */
+#include <time.h>
+
 #include "emit/event.h"
 #include "mm/arena.h"
 #include "mm/pages.h"
 
-#define arenaPeakTICKS ((uint64_t)3000000000) /* about a second */
+#define arenaPeakNS    ((uint64_t)1000000000)
+#define arenaHugeMOST  ((Count)32)            /* huge chunks that have spare grains: they are searched one by one */
 #define arenaTrimMOST  ((Size)8 << 20)        /* bytes: what goes back at a time, which takes about a millisecond */
 
 /* ---- Spare memory of huge chunks ---- */
 
-void ArenaHugeSpare(Arena arena, Chunk chunk, Count spare)
+void ArenaHugeSpare(Arena arena, Chunk chunk, Count used, Count spare)
 {
-  arena->spare = arena->spare - ArenaBytes(chunk->spareCount) + ArenaBytes(spare);
+  arena->spare -= ArenaHugeSpares(chunk);
+  arena->hugeSpares = arena->hugeSpares - (chunk->spareCount > 0) + (spare > 0);
+  chunk->freeCount = ChunkHugeRoom(chunk) - used;
   chunk->spareCount = spare;
+  arena->spare += ArenaHugeSpares(chunk);
   RingRemove(&chunk->ring);
   if (spare > 0)
     RingInsertAfter(&arena->hugeChunks, &chunk->ring);
@@ -31,13 +37,14 @@ void ArenaHugeDecommit(Arena arena, Chunk chunk, Count n)
 
   EVENT_PAW(ArenaDecommit, arena, end, ArenaBytes(n));
   arena->committed -= ArenaBytes(n);
-  ArenaHugeSpare(arena, chunk, left);
+  ArenaHugeSpare(arena, chunk, used, left);
   if (used + left > 0) {
     PagesDecommit(end, ArenaBytes(n));
   } else {
     RingRemove(&chunk->ring);
     arena->reserved -= ArenaChunkSize(chunk);
     arena->committed -= ArenaHugeHEADER;
+    arena->spare -= ArenaHugeHEADER;
     ChunkDestroy(chunk);
   }
 }
@@ -60,6 +67,14 @@ void ArenaPurgeHuge(Arena arena, Size limit)
   while (arena->spare > limit && (chunk = arenaHugeOldest(arena)) != NULL) {
     Count most = (arena->spare - limit + ArenaGrainSIZE - 1) >> ArenaGrainSHIFT;
     ArenaHugeDecommit(arena, chunk, most < chunk->spareCount ? most : chunk->spareCount);
+  }
+}
+
+void ArenaHugeFew(Arena arena)
+{
+  while (arena->hugeSpares > arenaHugeMOST) {
+    Chunk chunk = arenaHugeOldest(arena);
+    ArenaHugeDecommit(arena, chunk, chunk->spareCount);
   }
 }
 
@@ -88,13 +103,22 @@ void ArenaPurge(Arena arena, Size limit)
   arenaPurgePlain(arena, limit);
 }
 
+/* arenaNow -- ns.  Ticks of events would do, but nobody knows how long one is. */
+static uint64_t arenaNow(void)
+{
+  struct timespec now = {0};
+
+  (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 Size ArenaPeak(Arena arena)
 {
   Size used = ArenaUsed(arena);
-  uint64_t since = EventClock(EVENT_SLOW) - arena->peakSince;
+  uint64_t since = arenaNow() - arena->peakSince;
 
-  if (since > arenaPeakTICKS) {
-    arena->peakBefore = since > 2 * arenaPeakTICKS ? 0 : arena->peak;
+  if (since > arenaPeakNS) {
+    arena->peakBefore = since > 2 * arenaPeakNS ? 0 : arena->peak;
     arena->peak = 0;
     arena->peakSince += since;
   }
@@ -132,8 +156,6 @@ void ArenaTrim(Arena arena, Bool huge)
   if (huge)
     arenaPurgePlain(arena, left);
   ArenaPurge(arena, left);
-  while (UNLIKELY(arena->spare > arenaBound(arena))) /* headers of chunks that went were in use */
-    ArenaPurge(arena, arenaBound(arena));
 }
 
 Bool ArenaMay(Arena arena, Size more)

@@ -196,7 +196,8 @@ static Bool sgfMisused(Slab slab, const void *p)
   else if (!large && offset / size >= SlabCarved(slab))
     misuse = MisuseFOREIGN;
   else if (large ? __atomic_load_n(&slab->large, __ATOMIC_RELAXED)
-                 : !SlabLeads(slab, SlabLink(p, *(const Word *)p)))
+                 : !SlabLeads(slab, SlabLink(p, *(const Word *)p)) &&
+                     !SlabRemoteAll(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED)))
     return FALSE;
   MisuseFound(misuse, slab->seg.pool, (const char *)p - offset % size, size, p);
   return TRUE;

@@ -14,9 +14,9 @@
 #define cacheBLOCKS 2u                /* blocks that a slab has at least */
 #define cacheCARVE  4096u             /* bytes of blocks that are linked into the free list at a time */
 #define cacheASK    8u                /* orphans that a thread asks for a slab before it gets a new one */
-#define cachePENDS  16u               /* after so many slabs pending on an orphan the freeing thread drains it */
-#define cacheASLEEP 256u              /* and after so many, on another cache, its thread seems to sleep: what of them is
-                                         free as a whole goes back to the system */
+#define cachePENDS  16u               /* after so many grains pending on an orphan the freeing thread drains it */
+#define cacheASLEEP 512u              /* and after so many grains, on another cache, its thread seems to sleep: slabs
+                                         that are free as a whole go back to the system */
 
 SlabStruct SlabNone = { .free = 1 };
 
@@ -300,8 +300,8 @@ static __attribute__((noinline)) void slabGo(Slab slab)
 void SGFRemoteFree(Slab slab, void *block)
 {
   Word remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED), now;
+  uint32_t grains = (uint32_t)slab->seg.grains, pends;
   SGFCache owner;
-  uint32_t pends;
 
   do {
     if (UNLIKELY(SlabRemoteAll(remote))) {
@@ -316,8 +316,9 @@ void SGFRemoteFree(Slab slab, void *block)
   if (remote != 0)
     return;
   owner = cachePend(slab);
-  pends = __atomic_add_fetch(&owner->pends, 1, __ATOMIC_RELAXED);
-  if (UNLIKELY(__atomic_load_n(&owner->orphan, __ATOMIC_RELAXED)) && pends % cachePENDS == 0)
+  pends = __atomic_fetch_add(&owner->pends, grains, __ATOMIC_RELAXED);
+  if (UNLIKELY(__atomic_load_n(&owner->orphan, __ATOMIC_RELAXED)) &&
+      pends / cachePENDS != (pends + grains) / cachePENDS)
     cacheOrphanDrain(owner);
 }
 
@@ -523,6 +524,7 @@ static SGFCache cacheNew(SGF sgf)
   cache->largeSize = 0;
   __atomic_store_n(&cache->orphan, FALSE, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->pending, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&cache->pends, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&cache->sgf, sgf, __ATOMIC_RELAXED);
   RingInit(&cache->sgfRing);
   RingInit(&cache->orphanRing);

@@ -162,7 +162,7 @@ typedef struct SGFCacheStruct {
   RingStruct orphanRing;           /* those without a thread; under the pool's lock */
   Bool orphan;                     /* on that ring; written under the pool's lock, read by anybody */
   _Alignas(64) Slab pending;       /* slabs to which others freed blocks; atomic */
-  uint32_t pends;                  /* how many were put there since its thread last looked; atomic */
+  uint32_t pends;                  /* grains of those put there since its thread last looked; atomic */
 } SGFCacheStruct;
 
 typedef struct SGFStruct {

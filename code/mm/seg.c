@@ -76,14 +76,13 @@ static Res segAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size
   Count n = segGrains(size);
   Chunk chunk;
   Index i;
-  Bool zero;
   Seg seg;
   Res res;
 
   AVER(size > 0);
   AVER(WordIsPowerOf2(align));
   LockClaim(&arena->lock);
-  res = ArenaGrainsAlloc(&chunk, &i, &zero, arena, n, align, alone);
+  res = ArenaGrainsAlloc(&chunk, &i, zeroReturn, arena, n, align, alone);
   if (res == ResOK) {
     seg = segEntryAt(chunk, i);
     AVER(seg->pool == NULL && *segBack(chunk, i) == 0);
@@ -98,8 +97,6 @@ static Res segAlloc(Seg *segReturn, Bool *zeroReturn, Pool pool, Size size, Size
   LockRelease(&arena->lock);
   if (res != ResOK)
     return res;
-  if (zeroReturn != NULL)
-    *zeroReturn = zero;
   *segReturn = seg;
   return ResOK;
 }

@@ -224,9 +224,9 @@ static void testHugeSpare(void)
   memset(base, 1, N * GRAIN);
   SegFree(seg);
   TapOk(SegOfAddr(base) == NULL, "what is kept of a huge segment is nobody's");
-  TapIs(arena->spare, N * GRAIN, "and spare");
-  seg = segOf(pool, N + 50, &zero);
-  TapOk(SegBase(seg) == base && !zero, "the next one, though larger, has its place, and is not called zero");
+  TapIs(arena->spare, (N + 1) * GRAIN, "and spare, with its header");
+  seg = segOf(pool, N + 50, NULL);
+  TapOk(SegBase(seg) == base, "the next one, though larger, has its place");
   TapOk(allBytes(base, N * GRAIN, 1) && allBytes((char *)base + N * GRAIN, 50 * GRAIN, 0), "only what is more is new");
   TapIs(arena->spare, 0, "nothing is spare");
   SegFree(seg);
@@ -243,9 +243,42 @@ static void testHugeSpare(void)
   SegFree(second);
   TapOk(arena->spare <= 30 * GRAIN && arena->spare > 0 && ArenaCheck(arena), "what is freed is kept as far as the limit allows");
   TapOk(SegResize(&seg, 2 * ChunkSIZE) == ResOK && seg != NULL && ArenaCheck(arena), "one with spare grains moves");
+  ArenaSpareLimitSet(arena, 0);
+  ArenaSpareLimitSet(arena, 2 * N * GRAIN);
+  TapOk(SegResize(&seg, ChunkSIZE) == ResOK && arena->spare == 0 && ArenaCheck(arena), "of several slots nothing is kept");
   SegFree(seg);
+  TapOk(arena->reserved == reserved && arena->spare == 0, "nor is it afterwards");
+  seg = segOf(pool, N, NULL);
+  memset(SegBase(seg), 1, N * GRAIN);
+  SegFree(seg);
+  seg = segOf(pool, N + 20, &zero);
+  TapOk(zero && allBytes(SegBase(seg), (N + 20) * GRAIN, 0), "who wants zeros gets them in what was kept");
+  SegFree(seg);
+  TapOk(ArenaCommitLimitSet(arena, before) == ResOK && arena->committed == before, "what is kept stands in no limit's way");
+  TapOk(SegAlloc(&seg, NULL, pool, N * GRAIN, 1) == ResMEMORY && ArenaCommitLimitSet(arena, SIZE_MAX) == ResOK, "which holds");
   ArenaSpareLimitSet(arena, 0);
   TapOk(arena->committed == before && arena->reserved == reserved && ArenaCheck(arena), "in the end all is given back");
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
+/* testHugeMany -- many huge chunks are neither all kept nor searched, and headers of those kept are not in use */
+static void testHugeMany(void)
+{
+  enum { N = 300 };
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg large = segOf(pool, 900 * 16, NULL), seg[N];
+  unsigned i;
+
+  for (i = 0; i < N; ++i)
+    if (SegAllocToGrow(&seg[i], pool, GRAIN) != ResOK)
+      abort();
+  for (i = 0; i < N; ++i)
+    SegFree(seg[i]);
+  TapOk(arena->hugeSpares < 50 && ArenaCheck(arena), "of many huge chunks some are kept (%zu)", arena->hugeSpares);
+  SegFree(large);
+  TapOk(ArenaCheck(arena), "also when nothing else is in use");
   PoolDestroy(pool);
   ArenaDestroy(arena);
 }
@@ -265,7 +298,7 @@ static void testSpareLately(void)
   for (i = 0; i < MORE; ++i)
     SegFree(seg[i]);
   TapIs(arena->spare, MORE * EACH * GRAIN, "beyond the limit what was in use lately is kept");
-  arena->peakSince -= (uint64_t)1 << 33;
+  arena->peakSince -= 3000000000;
   most = arena->spare;
   seg[0] = segOf(pool, 1, NULL);
   TapOk(arena->spare < most && arena->spare >= most - (9 << 20), "seconds later it goes, but in pieces");
@@ -415,6 +448,7 @@ int main(void)
   testLookup();
   testAlignHuge();
   testHugeSpare();
+  testHugeMany();
   testSpareLately();
   testSpare();
   testResize();

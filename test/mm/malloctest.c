@@ -187,7 +187,7 @@ static void testProducer(void)
 
 /* ---- A thread that sleeps while others free what it allocated ---- */
 
-enum { SLEEPERS = 600000, SLEEPSIZE = 64 };
+enum { SLEEPERS = 1200000, SLEEPSIZE = 64 };
 
 static void *sleeper[SLEEPERS];
 static pthread_barrier_t sleeperBarrier;

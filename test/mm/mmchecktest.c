@@ -73,6 +73,7 @@ static void testArena(void)
   TapSees(arena->spare, arena->spare + 1, ArenaCheck(arena), "arena: what is spare does not add up");
   PoolDestroy(pool);
   TapOk(ArenaCheck(arena) && arena->spare > 0, "arena: with memory spare");
+  ArenaSpareLimitSet(arena, ArenaSpareLimitDEFAULT);
   TapSees(arena->spareLimit, 0, ArenaCheck(arena), "arena: it keeps more spare than it may");
 }
 
