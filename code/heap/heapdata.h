@@ -107,6 +107,14 @@ struct HeapStruct {
   for ((i) = 0; (i) < HeapBUCKETS; ++(i)) \
     for ((at) = (process)->thread[i]; (at) != NULL; (at) = (at)->next)
 
+/* HeapKeptRank -- how a process that ends stands to those that are kept: it is one more of them (0), or comes in their
+ * place (1), or does not (-1), because they have the latest event.  If a parent's end is noticed first, the end of its
+ * child is reported last.
+ *
+ * Emitters of one process have its number; if it ran another program before, that one was not kept when this one had
+ * its first event. */
+extern int HeapKeptRank(Heap heap, HeapProcess process);
+
 /* HeapShows -- is this a recorded program, and one of those that are shown? */
 extern Bool HeapShows(Heap heap, HeapProcess process);
 

@@ -124,6 +124,14 @@ Count HeapLiving(Heap heap)
   return heap->living;
 }
 
+Bool HeapKeeps(Heap heap, Index ending, Index number)
+{
+  HeapProcess process = HeapProcessAt(heap, ending), kept = HeapProcessAt(heap, number);
+  int rank = process != NULL ? HeapKeptRank(heap, process) : 1;
+
+  return number == ending ? rank >= 0 : rank <= 0 && kept != NULL && kept->ended;
+}
+
 void HeapTallySum(HeapTally tallyReturn, Heap heap, LogProcess only)
 {
   HeapSeenStruct seen;

@@ -49,8 +49,8 @@ extern Bool HeapLook(HeapSeen seenReturn, Heap heap, Index number);
 extern Bool HeapEnded(Heap heap, Index process);
 
 /* HeapLiving -- how many recorded programs live, as far as is known
- * HeapKeeps -- process `ending` ends (HeapPROCESSEND): can the objects of process `number` be looked at from then on, if
- * no process lives? */
+ * HeapKeeps -- process `ending` ends (HeapPROCESSEND): can the objects of process `number` be looked at from then on,
+ * if no process lives? */
 extern Count HeapLiving(Heap heap);
 extern Bool HeapKeeps(Heap heap, Index ending, Index number);
 

@@ -339,13 +339,7 @@ static void keptDrop(Heap heap)
     HeapProcessDrop(heap, heap->place[heap->kept - 1].process);
 }
 
-/* keptRank -- how a process that ends stands to those that are kept: it is one more of them (0), or comes in their
- * place (1), or does not (-1), because they have the latest event.  If a parent's end is noticed first, the end of its
- * child is reported last.
- *
- * Emitters of one process have its number; if it ran another program before, that one was not kept when this one had
- * its first event. */
-static int keptRank(Heap heap, HeapProcess process)
+int HeapKeptRank(Heap heap, HeapProcess process)
 {
   HeapProcess kept = heap->kept != 0 ? heap->place[heap->kept - 1].process : NULL;
   Header a = &process->log->header, b = kept != NULL ? &kept->log->header : NULL;
@@ -357,18 +351,10 @@ static int keptRank(Heap heap, HeapProcess process)
   return kept->last > process->last ? -1 : 1;
 }
 
-Bool HeapKeeps(Heap heap, Index ending, Index number)
-{
-  HeapProcess process = HeapProcessAt(heap, ending), kept = HeapProcessAt(heap, number);
-  int rank = process != NULL ? keptRank(heap, process) : 1;
-
-  return number == ending ? rank >= 0 : rank <= 0 && kept != NULL && kept->ended;
-}
-
 /* processKeep -- keep the objects of the ended process with the latest event, in case no other lives on */
 static void processKeep(Heap heap, HeapProcess process)
 {
-  int rank = keptRank(heap, process);
+  int rank = HeapKeptRank(heap, process);
   HeapProcess kept;
 
   AVER(process->ended);

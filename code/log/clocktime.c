@@ -48,8 +48,8 @@ static void clockSpanJoin(ClockSpan to, const ClockSpanStruct *from)
 }
 
 /* clockAhead -- by how many ns the monotonic clock of a relation is ahead of that of the others, because its process
- * is in a time namespace, in which that clock has an offset.  The wall clock has none there, so the two clocks are
- * farther apart than in the other relations.  They are so, too, if somebody has set the wall clock; but then the
+ * is in a time namespace, which adds an offset to the monotonic clock and none to the wall clock.  So the two clocks
+ * differ by more than in the other relations.  Setting the wall clock changes that difference, too; but then the
  * monotonic clock still agrees with the ticks. */
 static int64_t clockAhead(const ClockStruct *clock, const SyncStruct *sync)
 {

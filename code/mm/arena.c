@@ -338,13 +338,11 @@ Res ArenaGrainsAlloc(Chunk *chunkReturn, Index *indexReturn, Bool *zeroReturn, A
 
 Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Count more)
 {
-  Bool zero;
-
   AVER(more > 0);
   AVER(!ChunkIsHuge(chunk));
   if (!ChunkIsFree(chunk, index + n, more))
     return ResFAIL;
-  return arenaTake(&zero, arena, chunk, index + n, more);
+  return arenaTake(NULL, arena, chunk, index + n, more);
 }
 
 void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n)

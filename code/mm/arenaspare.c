@@ -4,8 +4,7 @@
  *
  * Design: design/mm.md .arena.spare .arena.lately      Tests: test/mm/arenatest.c, test/mm/limittest.c
  */
-#include <time.h>
-
+#include "base/readclock.h"
 #include "emit/event.h"
 #include "mm/arena.h"
 #include "mm/pages.h"
@@ -103,19 +102,12 @@ void ArenaPurge(Arena arena, Size limit)
   arenaPurgePlain(arena, limit);
 }
 
-/* arenaNow -- ns.  Ticks of events would do, but nobody knows how long one is. */
-static uint64_t arenaNow(void)
-{
-  struct timespec now = {0};
-
-  (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
+/* The coarse clock is in memory: it takes neither a system call nor the processor's counter, which the program may have
+ * forbidden itself. */
 Size ArenaPeak(Arena arena)
 {
   Size used = ArenaUsed(arena);
-  uint64_t since = arenaNow() - arena->peakSince;
+  uint64_t since = ReadClock(CLOCK_MONOTONIC_COARSE) - arena->peakSince;
 
   if (since > arenaPeakNS) {
     arena->peakBefore = since > 2 * arenaPeakNS ? 0 : arena->peak;
@@ -143,8 +135,8 @@ Size ArenaSpareMost(Arena arena)
 /* arenaBound -- no more bytes are ever spare */
 static Size arenaBound(Arena arena) { return arena->spareLimit + (arena->spareFixed ? 0 : ArenaUsed(arena)); }
 
-/* A quarter below the limit, lest each further free at the limit be a system call; but what was in use lately, and is not
- * to be kept any longer, goes in pieces, lest one call take long. */
+/* A quarter below the limit, lest each further free at the limit be a system call; but what was in use lately, and is
+ * not to be kept any longer, goes in pieces, lest one call take long. */
 void ArenaTrim(Arena arena, Bool huge)
 {
   Size most = ArenaSpareMost(arena), left = most - most / 4, bound = arenaBound(arena);

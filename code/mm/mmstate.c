@@ -56,9 +56,8 @@ static void stateArenaTell(Arena arena)
   }
   RING_FOR(node, &arena->hugeChunks, after) {
     Chunk chunk = stateChunk(node);
-    Count touched = ChunkHugeRoom(chunk) - chunk->freeCount + chunk->spareCount;
-    EVENT_PAW(ArenaReserve, arena, chunk->base, (Word)chunk->limit - (Word)chunk->base);
-    EVENT_PAW(ArenaCommit, arena, chunk->hugeBase, touched << ArenaGrainSHIFT);
+    EVENT_PAW(ArenaReserve, arena, chunk->base, ArenaChunkSize(chunk));
+    EVENT_PAW(ArenaCommit, arena, chunk->hugeBase, ArenaBytes(ArenaHugeUsed(chunk) + chunk->spareCount));
   }
   RING_FOR(node, &arena->poolRing, after) {
     Pool pool = RING_ELT(PoolStruct, arenaRing, node);

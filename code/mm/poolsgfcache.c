@@ -296,7 +296,8 @@ static __attribute__((noinline)) void slabGo(Slab slab)
   __atomic_store_n(&slab->remote, SlabGONE, __ATOMIC_RELEASE);
 }
 
-/* While the block is not on the list nobody gives the slab away: what is found out before holds when it is put there. */
+/* A slab is not released while this block counts as used.  So what is read of the slab before the exchange still holds
+ * when the exchange succeeds. */
 void SGFRemoteFree(Slab slab, void *block)
 {
   Word remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED), now;

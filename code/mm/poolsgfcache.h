@@ -89,9 +89,9 @@ typedef struct SlabStruct {
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
 _Static_assert(sizeof(Word) != 8 || offsetof(SlabStruct, remote) == 64, "a free reads one line of the descriptor");
 
-/* What `remote` of a slab says: the address of the block that another thread freed last, which leads to the others, and
- * above it how many they are.  Or all blocks of the slab were freed by others, and their memory is just going back to
- * the system (SlabGOING), or has gone (SlabGONE). */
+/* What `remote` of a slab holds: the address of the block that another thread freed last, which links to the blocks freed
+ * before it; and above the address the number of all these blocks.  When other threads have freed all blocks of the slab
+ * it may be SlabGOING instead: a thread is decommitting the slab's memory; or SlabGONE: the memory is decommitted. */
 enum { SlabGOING = 1, SlabGONE = 3 };
 
 #if UINTPTR_MAX > 0xffffffffu

@@ -11,6 +11,7 @@
 
 #include "base/aver.h"
 #include "mm/arena.h"
+#include "mm/pages.h"
 #include "mm/pool.h"
 #include "mm/seg.h"
 #include "tap.h"
@@ -283,6 +284,29 @@ static void testHugeMany(void)
   ArenaDestroy(arena);
 }
 
+/* testHugeRetry -- where the system refuses memory what is kept goes, and it is asked again */
+static void testHugeRetry(void)
+{
+  Arena arena = newArena();
+  Pool pool = newPool(arena);
+  Seg seg, large;
+
+  SegFree(segOf(pool, 200, NULL));
+  PagesFailAt = 2; /* the second call, which commits the header */
+  TapOk(SegAlloc(&large, NULL, pool, ChunkSIZE, 1) == ResOK && arena->spare == 0, "a refused segment is asked for again");
+  SegFree(large);
+  seg = segOf(pool, 300, NULL);
+  SegFree(segOf(pool, 200, NULL));
+  PagesFailAt = 2; /* the second call, which commits the header */
+  TapOk(SegResize(&seg, 2 * ChunkSIZE) == ResOK && arena->spare == 0, "and a refused move");
+  PagesFailAt = 2; /* the second call, which commits the header */
+  TapOk(SegAlloc(&large, NULL, pool, ChunkSIZE, 1) == ResMEMORY && ArenaCheck(arena), "but where nothing is kept, that is it");
+  PagesFailAt = 0;
+  SegFree(seg);
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+}
+
 /* testSpareLately -- what was in use lately is kept for a while, but no more than is in use */
 static void testSpareLately(void)
 {
@@ -449,6 +473,7 @@ int main(void)
   testAlignHuge();
   testHugeSpare();
   testHugeMany();
+  testHugeRetry();
   testSpareLately();
   testSpare();
   testResize();

@@ -207,6 +207,23 @@ static Bool sleeperAlloc(void)
   return good == SLEEPERS;
 }
 
+/* misuses -- does a child end by SIGABRT that frees an object, or resizes it, which was freed? */
+static Bool misuses(void *p, Bool resizes)
+{
+  pid_t pid = fork();
+  int status = 0;
+
+  if (pid == 0) {
+    (void)close(2);
+    if (resizes)
+      (void)MMResize(p, SLEEPSIZE - 4);
+    else
+      (void)MMFree(p);
+    _exit(0);
+  }
+  return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
 static void *sleeps(void *good)
 {
   Index i;
@@ -215,6 +232,7 @@ static void *sleeps(void *good)
   for (i = 0; i < 2; ++i) { /* it sleeps between two of these, while others free everything */
     (void)pthread_barrier_wait(&sleeperBarrier);
     (void)pthread_barrier_wait(&sleeperBarrier);
+    *(Bool *)good &= misuses(sleeper[SLEEPERS - 3000], FALSE); /* the owner's, which is another way */
     *(Bool *)good &= sleeperAlloc();
   }
   for (i = 0; i < SLEEPERS; ++i)
@@ -233,20 +251,6 @@ static Count sleepersResident(void)
   for (i = 0; i < SLEEPERS; i += SLEEPERS / 1000)
     n += mincore((void *)WordAlignDown(sleeper[i], page), page, &in) == 0 && (in & 1) != 0;
   return n;
-}
-
-/* freesAgain -- does a child that frees an object, which was freed, end by SIGABRT? */
-static Bool freesAgain(void *p)
-{
-  pid_t pid = fork();
-  int status = 0;
-
-  if (pid == 0) {
-    (void)close(2);
-    (void)MMFree(p);
-    _exit(0);
-  }
-  return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }
 
 static void *freesFrom(void *first)
@@ -275,7 +279,8 @@ static void testAsleep(void)
 #if UINTPTR_MAX > 0xffffffffu
   TapOk(most == 1000 && left < 500, "what others free while a thread sleeps goes back (of %zu places %zu stay)", most, left);
 #endif
-  TapOk(freesAgain(sleeper[SLEEPERS - 2000]), "freeing an object of it again is found");
+  TapOk(misuses(sleeper[SLEEPERS - 2000], FALSE), "freeing an object of it again is found");
+  TapOk(misuses(sleeper[SLEEPERS - 2000], TRUE), "and so is resizing it");
   (void)pthread_barrier_wait(&sleeperBarrier);
   (void)pthread_barrier_wait(&sleeperBarrier);
   other = start(freesFrom, (void *)0);
