@@ -363,6 +363,13 @@ RELATION(PoolTouch, 0x060b, FALSE, Object, PAWW)
   PARAM(PoolTouch, 2, W, size, "bytes that were asked for")
   PARAM(PoolTouch, 3, W, touched, "bytes of it in pages that the program has touched, or who had the memory before")
 
+RELATION(PoolUsable, 0x060c, FALSE, Object, PAWW)
+  DOC(PoolUsable, "of the object at %addr in %pool, for which %size bytes were asked, %usable can be used")
+  PARAM(PoolUsable, 0, P, pool, "as PoolAlloc had it")
+  PARAM(PoolUsable, 1, A, addr, "the object, which was just allocated or resized")
+  PARAM(PoolUsable, 2, W, size, "bytes asked for")
+  PARAM(PoolUsable, 3, W, usable, "bytes that the allocator gave")
+
 RELATION(PoolAllocSite, 0x0611, FALSE, Object, PAWA)
   DOC(PoolAllocSite, "pool %pool allocates %size bytes at %addr for %site")
   PARAM(PoolAllocSite, 0, P, pool, "the pool")
@@ -392,6 +399,14 @@ RELATION(PoolResizeEndSite, 0x0616, FALSE, Object, PAAWA)
   PARAM(PoolResizeEndSite, 2, A, addr, "the object as it is; 0 where that failed, and the old one lives on")
   PARAM(PoolResizeEndSite, 3, W, size, "bytes asked for")
   PARAM(PoolResizeEndSite, 4, A, site, "where that was asked for: the address that the call returns to")
+
+RELATION(PoolUsableSite, 0x061c, FALSE, Object, PAWWA)
+  DOC(PoolUsableSite, "of the object at %addr in %pool, for which %site asked %size bytes, %usable can be used")
+  PARAM(PoolUsableSite, 0, P, pool, "as PoolAlloc had it")
+  PARAM(PoolUsableSite, 1, A, addr, "the object, which was just allocated or resized")
+  PARAM(PoolUsableSite, 2, W, size, "bytes asked for")
+  PARAM(PoolUsableSite, 3, W, usable, "bytes that the allocator gave")
+  PARAM(PoolUsableSite, 4, A, site, "where they were asked for: the address that the call returns to")
 
 RELATION(PoolAllocStack, 0x0621, FALSE, Object, PAWW)
   DOC(PoolAllocStack, "pool %pool allocates %size bytes at %addr for stack %stack")
@@ -428,6 +443,14 @@ RELATION(PoolResizeEndStack, 0x0626, FALSE, Object, PAAWW)
   PARAM(PoolResizeEndStack, 2, A, addr, "the object as it is; 0 where that failed, and the old one lives on")
   PARAM(PoolResizeEndStack, 3, W, size, "bytes asked for")
   PARAM(PoolResizeEndStack, 4, W, stack, "the calling stack (StackFrame)")
+
+RELATION(PoolUsableStack, 0x062c, FALSE, Object, PAWWW)
+  DOC(PoolUsableStack, "of the object at %addr in %pool, for which stack %stack asked %size bytes, %usable can be used")
+  PARAM(PoolUsableStack, 0, P, pool, "as PoolAlloc had it")
+  PARAM(PoolUsableStack, 1, A, addr, "the object, which was just allocated or resized")
+  PARAM(PoolUsableStack, 2, W, size, "bytes asked for")
+  PARAM(PoolUsableStack, 3, W, usable, "bytes that the allocator gave")
+  PARAM(PoolUsableStack, 4, W, stack, "the calling stack (StackFrame)")
 
 /* User: what the program itself tells (pawprint.h) */
 

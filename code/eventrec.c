@@ -290,6 +290,8 @@ static int recordingProgram(Recording recording, char **arguments)
   if (recording->stackFrees && recording->stack < 2)
     return OptionUsage(recording->tool, "--stack-frees needs stacks: --stack with a depth of 2 to %d",
                        recordingDepthMAX);
+  if (recording->usable && recording->stack < 1 && recording->range == NULL)
+    return OptionUsage(recording->tool, "--usable needs callers: --stack with 1 or more, or --range");
   if (recording->baseline && !recordingAgain())
     return OptionUsage(recording->tool, "--baseline: standard input is a pipe, which the second run would find empty; "
                        "redirect it from a file, or from /dev/null");
@@ -367,6 +369,8 @@ static int recordingMain(Recording recording, Listen listen, int argc, char **ar
                  "callers recorded with each allocation: 0, 1 for the caller itself, 2 to 64 for a stack (0)",
                  recordingForRUN),
     OptionFlag(0, "stack-frees", &recording->stackFrees, "record stacks with each free, too", recordingForRUN),
+    OptionFlag(0, "usable", &recording->usable, "record also how many bytes the allocator gave each caller",
+               recordingForRUN),
     OptionString('r', "range", &recording->range, "MODULE|LO-HI",
                  "record of each stack the first caller in this module, or between these addresses", recordingForRUN),
     OptionFlag(0, "force", &recording->force, "overwrite a log that is there"),

@@ -90,6 +90,12 @@ static void textHead(FILE *out, Sites sites)
           (unsigned long long)all->temporary, TextPlural(all->temporary));
   textSum(out, "left", &all->left);
   fputs(" at the end\n", out);
+  if (all->wasted.objects == 0)
+    return;
+  fputs("wasted         ", out);
+  SayBytes(out, all->wasted.bytes);
+  fprintf(out, " more than asked for were given in %llu allocation%s and resizes\n",
+          (unsigned long long)all->wasted.objects, TextPlural(all->wasted.objects));
 }
 
 static void textLine(FILE *out, void *data, const SiteLineStruct *line)
@@ -101,6 +107,8 @@ static void textLine(FILE *out, void *data, const SiteLineStruct *line)
   SayColumn(out, 11, line->peak.bytes);
   SayColumn(out, 11, line->left.bytes);
   SayColumn(out, 11, line->allocated.bytes);
+  if (sites->lines.all.wasted.objects > 0)
+    SayColumn(out, 11, line->wasted.bytes);
   fprintf(out, " %10llu %9llu  ", (unsigned long long)SiteLineCalls(line), (unsigned long long)line->temporary);
 }
 
@@ -137,8 +145,8 @@ static Bool sitesText(FILE *out, void *view)
 
   textHead(out, sites);
   if (sites->lines.count > 0)
-    fprintf(out, "\n%6s%11s%11s%11s %10s %9s  %s\n", "share", "at peak", "left", "allocated", "calls", "temporary",
-            heads[sites->how]);
+    fprintf(out, "\n%6s%11s%11s%11s%s %10s %9s  %s\n", "share", "at peak", "left", "allocated",
+            sites->lines.all.wasted.objects > 0 ? "     wasted" : "", "calls", "temporary", heads[sites->how]);
   if (sites->how == ViewTreeNONE)
     textLines(out, sites);
   else

@@ -15,6 +15,7 @@
 typedef struct heapPlanStruct {
   Bool made, stack;
   int param; /* -1: it has none */
+  int size, usable; /* what was asked for and given, of a type that says both; -1: it is another type */
 } heapPlanStruct, *heapPlan;
 
 /* ---- Who asked ---- */
@@ -44,10 +45,14 @@ static heapPlan viewPlan(heapPlan plan, EventType type)
   HeapDoes does = HeapTypeDoes(type);
 
   plan->made = TRUE;
-  plan->param = -1;
-  if (does != HeapDoesALLOC && does != HeapDoesZERO && does != HeapDoesALIGNED && does != HeapDoesEND &&
-      does != HeapDoesLIVE)
+  plan->param = plan->size = plan->usable = -1;
+  if (does == HeapDoesUSABLE) {
+    plan->size = TypeCacheParam(type, "size", "PAWU");
+    plan->usable = TypeCacheParam(type, "usable", "PAWU");
+  } else if (does != HeapDoesALLOC && does != HeapDoesZERO && does != HeapDoesALIGNED && does != HeapDoesEND &&
+             does != HeapDoesLIVE) {
     return plan;
+  }
   plan->param = TypeCacheParam(type, "stack", "PAWU");
   plan->stack = plan->param >= 0;
   if (!plan->stack)
@@ -56,18 +61,11 @@ static heapPlan viewPlan(heapPlan plan, EventType type)
 }
 
 /* viewMark -- the number of what the event says of who asked; 0: it says nothing */
-static inline uint32_t viewMark(ViewHeap shared, LogEvent event)
+static inline uint32_t viewMark(ViewHeap shared, heapPlan plan, LogEvent event)
 {
-  heapPlan plan = TypeCacheOf(&shared->plans, event);
   ViewProcess process;
   uint64_t code;
 
-  if (UNLIKELY(plan == NULL)) {
-    shared->failed = TRUE;
-    return 0;
-  }
-  if (UNLIKELY(!plan->made))
-    plan = viewPlan(plan, event->type);
   if (plan->param < 0 || (code = LogEventWord(event, (Index)plan->param)) == 0)
     return 0;
   if (UNLIKELY((process = viewProcess(shared, event->process->number)) == NULL))
@@ -91,6 +89,19 @@ static uint32_t viewUnknown(ViewHeap shared, Index number)
   if (process->unknown == 0)
     process->unknown = viewNumber(shared, SiteNumbersAdd(&shared->numbers, &site));
   return process->unknown;
+}
+
+/* viewUsable -- the allocator gave so much to who asked, which has this number; 0: it is not known who asked */
+static void viewUsable(ViewHeap shared, heapPlan plan, LogEvent event, uint32_t number)
+{
+  Index process = event->process->number;
+
+  if (!shared->booked || (shared->of != NULL && OfProcessBefore(shared->of, process)))
+    return;
+  if (number == 0 && (number = viewUnknown(shared, process)) == 0)
+    return;
+  SiteBookUsable(&shared->book, number, LogEventWord(event, (Index)plan->size),
+                 LogEventWord(event, (Index)plan->usable));
 }
 
 /* viewInherited -- the process's own number for an object that it inherited: its parent had `number` when the object
@@ -269,10 +280,21 @@ static void viewOther(void *data, HeapOperation operation)
 static Bool viewEvent(LogRequest request, LogEvent event)
 {
   ViewHeap shared = request->data;
+  heapPlan plan = TypeCacheOf(&shared->plans, event);
+  uint32_t number;
   Index i;
 
-  HeapMark(shared->heap, viewMark(shared, event));
+  if (UNLIKELY(plan == NULL)) {
+    shared->failed = TRUE;
+    return TRUE;
+  }
+  if (UNLIKELY(!plan->made))
+    plan = viewPlan(plan, event->type);
+  number = viewMark(shared, plan, event);
+  HeapMark(shared->heap, number);
   HeapEvent(shared->heap, event);
+  if (UNLIKELY(plan->usable >= 0))
+    viewUsable(shared, plan, event, number);
   for (i = 0; shared->events && i < shared->clients; ++i)
     if (shared->client[i].event != NULL)
       shared->client[i].event(shared->client[i].heap.data, event);

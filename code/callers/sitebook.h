@@ -38,6 +38,7 @@ typedef struct SiteMoreStruct {
   SiteSumStruct told;         /* of what lived: there before the recording, or its parent's */
   uint64_t resizes;           /* whose objects are its from then on */
   uint64_t away;              /* resizes of its objects, which are another's, or again its own, from then on */
+  SiteSumStruct wasted;       /* `bytes` more than it had asked for, in so many allocations and resizes */
 } SiteMoreStruct, *SiteMore;
 
 typedef struct SiteBookStruct {
@@ -112,6 +113,16 @@ static inline void SiteBookFree(SiteBook book, uint32_t number, uint64_t size, B
 extern void SiteBookTold(SiteBook book, uint32_t number, uint64_t size, uint64_t time);
 extern void SiteBookUntold(SiteBook book, uint32_t number, uint64_t size);
 extern void SiteBookResize(SiteBook book, uint32_t from, uint32_t to, uint64_t old, uint64_t size, uint64_t time);
+
+/* SiteBookUsable -- the allocator gave `usable` bytes where `size` were asked for */
+static inline void SiteBookUsable(SiteBook book, uint32_t number, uint64_t size, uint64_t usable)
+{
+  SiteSum wasted = &book->more[number].wasted;
+
+  AVER_CRITICAL(number < book->count);
+  wasted->bytes += usable > size ? usable - size : 0;
+  ++wasted->objects;
+}
 
 /* SiteBookMany -- so many objects were there, which a process has inherited; SiteBookPeak follows the last of them
  * SiteBookLeave -- all that a site has is left, because its process has ended

@@ -18,6 +18,7 @@ void SiteLineAdd(SiteLine line, const SiteLineStruct *other)
   linesAdd(&line->left, &other->left);
   linesAdd(&line->allocated, &other->allocated);
   linesAdd(&line->told, &other->told);
+  linesAdd(&line->wasted, &other->wasted);
   line->resizes += other->resizes;
   line->away += other->away;
   line->temporary += other->temporary;
@@ -28,7 +29,7 @@ SiteLineStruct SiteLineOf(SiteBook book, uint32_t number)
   return (SiteLineStruct){.peak = SiteBookAtPeak(book, number), .left = SiteBookLeft(book, number),
                           .allocated = book->row[number].allocated, .told = book->more[number].told,
                           .resizes = book->more[number].resizes, .away = book->more[number].away,
-                          .temporary = book->row[number].temporary};
+                          .temporary = book->row[number].temporary, .wasted = book->more[number].wasted};
 }
 
 Res SiteLinesMake(SiteLines lines, SiteBook book, SiteNumbers numbers, CodeNames names, const Bool *without)
@@ -71,6 +72,8 @@ uint64_t SiteLineKey(const SiteLineStruct *line, SiteOrder order)
     return line->allocated.bytes;
   case SiteOrderCALLS:
     return SiteLineCalls(line);
+  case SiteOrderWASTED:
+    return line->wasted.bytes;
   default:
     return line->temporary;
   }
@@ -107,6 +110,7 @@ void SiteLineJson(FILE *out, const SiteLineStruct *line)
   lineSum(out, "left", &line->left);
   lineSum(out, "allocated", &line->allocated);
   lineSum(out, "earlier", &line->told);
+  lineSum(out, "wasted", &line->wasted);
   fprintf(out, "\"resizes\": %llu, \"temporary_objects\": %llu", (unsigned long long)line->resizes,
           (unsigned long long)line->temporary);
 }

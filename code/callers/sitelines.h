@@ -16,7 +16,7 @@
 
 typedef struct SiteLineStruct {
   Index group;
-  SiteSumStruct peak, left, allocated, told; /* as the book has them */
+  SiteSumStruct peak, left, allocated, told, wasted; /* as the book has them */
   uint64_t resizes, away, temporary;
 } SiteLineStruct, *SiteLine;
 
@@ -29,10 +29,10 @@ typedef struct SiteLinesStruct {
 
 /* What lines are sorted by, the most first; ties by what else there is, and then by group. */
 typedef enum SiteOrder {
-  SiteOrderPEAK, SiteOrderLEFT, SiteOrderALLOCATED, SiteOrderCALLS, SiteOrderTEMPORARY, SiteOrderLIMIT
+  SiteOrderPEAK, SiteOrderLEFT, SiteOrderALLOCATED, SiteOrderCALLS, SiteOrderTEMPORARY, SiteOrderWASTED, SiteOrderLIMIT
 } SiteOrder;
 
-#define SiteOrderCHOICES "peak|left|allocated|calls|temporary"
+#define SiteOrderCHOICES "peak|left|allocated|calls|temporary|wasted"
 
 /* SiteLinesMake -- the lines of a book that is complete, unsorted; ResMEMORY.  SiteLinesFinish in either case.
  * without  by number: these sites are left out;  NULL: none */

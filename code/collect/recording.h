@@ -58,6 +58,7 @@ typedef struct RecordingStruct {
   const char *kinds, *events;
   Count stack;        /* depth of the stacks of allocations; 0 to recordingDepthMAX */
   Bool stackFrees;    /* frees have one, too */
+  Bool usable;        /* allocations with a caller tell what the allocator gave */
   const char *range;  /* record the first caller in this module or range of addresses; NULL: the caller, or its stack */
   unsigned manage, policy;
   Bool debug; /* manage by a debug pool */

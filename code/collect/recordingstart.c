@@ -148,10 +148,10 @@ static Bool recordingSettings(Recording recording, const char *family)
   SettingsAdd(&text, "kinds", recording->kinds);
   SettingsAdd(&text, "mode", recording->manage ? "manage" : "observe");
   SettingsAdd(&text, "debug", recording->debug ? "1" : "0");
-  SettingsAdd(&text, "stack", recording->range != NULL
-                                ? TextMake(stack, sizeof stack, "1,range=%s", recording->range)
-                                : TextMake(stack, sizeof stack, "%zu%s", recording->stack,
-                                           recording->stackFrees ? ",frees" : ""));
+  (void)TextMake(stack, sizeof stack, "%zu%s%s%s%s", recording->range != NULL ? (Count)1 : recording->stack,
+                 recording->stackFrees ? ",frees" : "", recording->usable ? ",usable" : "",
+                 recording->range != NULL ? ",range=" : "", recording->range != NULL ? recording->range : "");
+  SettingsAdd(&text, "stack", stack);
   SettingsAdd(&text, "raw", recording->wanted.raw ? "1" : "0");
   SettingsAdd(&text, "paused", recording->wanted.paused ? "1" : "0");
   recordingNumber(&text, "only", recording->wanted.alone ? (Count)getpid() : 0);

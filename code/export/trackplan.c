@@ -109,7 +109,8 @@ void TrackPlanMake(TrackBuilder builder, TrackPlan plan, LogEvent event)
   plan->collection = TypeCacheParam(type, "pool", "PAWU") >= 0 && TypeCacheParam(type, "trace", "WU") >= 0;
   plan->role = TrackRoleMARK;
   plan->param = plan->other = -1;
-  if (heap.does == HeapDoesFREE || heap.does == HeapDoesLIVE || FrameTableWants(type)) {
+  if (heap.does == HeapDoesFREE || heap.does == HeapDoesLIVE || heap.does == HeapDoesUSABLE ||
+      FrameTableWants(type)) {
     plan->role = TrackRoleQUIET;
   } else if (heap.does == HeapDoesALLOC || heap.does == HeapDoesZERO || heap.does == HeapDoesALIGNED) {
     plan->role = TrackRoleALLOC;

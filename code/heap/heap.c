@@ -498,7 +498,7 @@ void HeapEvent(Heap heap, LogEvent event)
     heapRare(heap, process, thread, plan, event);
   else if (UNLIKELY(plan->does >= HeapDoesSTATEBEGIN))
     heapState(heap, process, thread, plan, event);
-  else if (LIKELY(plan->does != HeapDoesNOTHING))
+  else if (LIKELY(plan->does >= HeapDoesALLOC))
     heapObject(heap, process, thread, plan, event);
 }
 

@@ -11,7 +11,8 @@
 
 static const char *const heapParams[HeapParamLIMIT] = {"pool", "addr", "size", "align", "old",
                                                    "arena", "class", "value", "name", "grain", "site", "stack",
-                                                   "thread", "pid", "program", "touched"};
+                                                   "thread", "pid", "program", "touched",
+                                                   "usable"};
 
 /* The names that are understood, and the parameters that each must have. */
 static const struct {
@@ -29,6 +30,7 @@ static const struct {
   {"PoolResizeEnd", HeapDoesEND, N(POOL) | N(OLD) | N(ADDR) | N(SIZE)},
   {"PoolLive", HeapDoesLIVE, N(POOL) | N(ADDR) | N(SIZE)},
   {"PoolLiveEnd", HeapDoesLIVEEND, N(POOL)},
+  {"PoolUsable", HeapDoesUSABLE, N(SIZE) | N(USABLE)},
   {"PoolTouch", HeapDoesTOUCH, N(POOL) | N(ADDR) | N(TOUCHED)},
   {"StateBegin", HeapDoesSTATEBEGIN, 0},
   {"StateEnd", HeapDoesSTATEEND, 0},

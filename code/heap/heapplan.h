@@ -16,7 +16,7 @@
 enum {
   HeapParamPOOL, HeapParamADDR, HeapParamSIZE, HeapParamALIGN, HeapParamOLD, HeapParamARENA, HeapParamCLASS,
   HeapParamVALUE, HeapParamNAME, HeapParamGRAIN, HeapParamSITE, HeapParamSTACK, HeapParamTHREAD, HeapParamPID,
-  HeapParamPROGRAM, HeapParamTOUCHED,
+  HeapParamPROGRAM, HeapParamTOUCHED, HeapParamUSABLE,
   HeapParamLIMIT
 };
 
@@ -26,9 +26,10 @@ static inline Bool HeapParamIsText(Index param)
   return param == HeapParamCLASS || param == HeapParamNAME || param == HeapParamPROGRAM;
 }
 
-/* What a type of event does. */
+/* What a type of event does.  USABLE: nothing to a heap; it says more of the allocation before it. */
 typedef enum HeapDoes {
-  HeapDoesNOTHING, HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
+  HeapDoesNOTHING, HeapDoesUSABLE,
+  HeapDoesALLOC, HeapDoesZERO, HeapDoesALIGNED, HeapDoesFREE, HeapDoesBEGIN, HeapDoesEND, HeapDoesLIVE,
   HeapDoesSTATEBEGIN, HeapDoesSTATEEND, HeapDoesLIVEEND, HeapDoesKINDSON, HeapDoesTOUCH,
   HeapDoesPOOLCREATE, HeapDoesPOOLPARAM, HeapDoesPOOLDESTROY, HeapDoesARENACREATE, HeapDoesARENADESTROY,
   HeapDoesSEGALLOC, HeapDoesSEGFREE,

@@ -28,6 +28,17 @@ static __attribute__((cold, noinline)) void *shimFailed(size_t size)
   return NULL;
 }
 
+void *ShimUsableFrom(void *p, size_t size, const void *site)
+{
+  if (p == NULL || !EVENT_PRESENT(PoolUsable) || !EVENT_WANTED(EventPoolUsableKIND))
+    return p;
+  if (ShimNext.depth == 1)
+    SHIM_TELL_SITE(PAWW, PoolUsable, site, ShimNext.pool, (Addr)p, size, ShimNext.usable(p));
+  else
+    EVENT_PAWWW(PoolUsableStack, ShimNext.pool, (Addr)p, size, ShimNext.usable(p), SHIM_STACK(site));
+  return p;
+}
+
 /* ShimGotFrom, shimZeroFrom, shimResizedFrom -- the event of an allocation that says who asked for it; what a call does
  * last, so that no frame of ours is to be skipped (SHIM_STACK) */
 void *ShimGotFrom(void *p, size_t size, const void *site)
@@ -36,7 +47,7 @@ void *ShimGotFrom(void *p, size_t size, const void *site)
     SHIM_TELL_SITE(PAW, PoolAlloc, site, ShimNext.pool, (Addr)p, size);
   else
     EVENT_PAWW(PoolAllocStack, ShimNext.pool, (Addr)p, size, SHIM_STACK(site));
-  return p;
+  return UNLIKELY(ShimUsable) ? ShimUsableFrom(p, size, site) : p;
 }
 
 static __attribute__((noinline)) void *shimZeroFrom(void *p, size_t size, const void *site)
@@ -45,7 +56,7 @@ static __attribute__((noinline)) void *shimZeroFrom(void *p, size_t size, const 
     SHIM_TELL_SITE(PAW, PoolAllocZero, site, ShimNext.pool, (Addr)p, size);
   else
     EVENT_PAWW(PoolAllocZeroStack, ShimNext.pool, (Addr)p, size, SHIM_STACK(site));
-  return p;
+  return UNLIKELY(ShimUsable) ? ShimUsableFrom(p, size, site) : p;
 }
 
 static __attribute__((noinline)) void *shimResizedFrom(void *old, void *p, size_t size, const void *site)
@@ -54,7 +65,7 @@ static __attribute__((noinline)) void *shimResizedFrom(void *old, void *p, size_
     SHIM_TELL_SITE(PAAW, PoolResizeEnd, site, ShimNext.pool, (Addr)old, (Addr)p, size);
   else
     EVENT_PAAWW(PoolResizeEndStack, ShimNext.pool, (Addr)old, (Addr)p, size, SHIM_STACK(site));
-  return p;
+  return UNLIKELY(ShimUsable) ? ShimUsableFrom(p, size, site) : p;
 }
 
 /* shimGotSlow, shimFreeSlow -- what a call does last where the simple way (EventTry) does not serve.  They are
@@ -290,7 +301,7 @@ static inline void *shimAligned(size_t align, size_t size, const void *site)
   if (UNLIKELY(size >= LargeSIZE))
     ShimLargeNew(p, size);
   SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
-  return p;
+  return UNLIKELY(ShimUsable) && ShimWithin == ShimOUTSIDE ? ShimUsableFrom(p, size, site) : p;
 }
 
 SHIM void *memalign(size_t align, size_t size)

@@ -192,6 +192,8 @@ static inline void *operatorGot(void *p, size_t size, size_t align, const void *
     EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
   } else {
     SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
+    if (UNLIKELY(ShimUsable))
+      return ShimUsableFrom(p, size, site);
   }
   return p;
 }

@@ -69,7 +69,7 @@ ShimNextStruct ShimNext __attribute__((aligned(64))) = { /* one line of the cach
   &shimForeign, 0, FALSE, FALSE,
 };
 
-Bool ShimFrees;
+Bool ShimFrees, ShimUsable;
 
 /* ---- The mark of a thread that is inside an allocator ---- */
 
@@ -150,32 +150,45 @@ static void *shimMMMemalign(size_t align, size_t size)
   return MMAllocAligned(size, align);
 }
 
-/* shimStacks -- obey PAWPRINT_STACK: the depth of stacks that are recorded, and `,frees' for those of frees, too; or
- * `1,range=RANGE' */
+/* shimFlag -- is `flag` what comes next?  Then go behind it. */
+static Bool shimFlag(const char **end, const char *flag)
+{
+  Bool is = strncmp(*end, flag, strlen(flag)) == 0;
+
+  *end += is ? strlen(flag) : 0;
+  return is;
+}
+
+/* shimStacks -- obey PAWPRINT_STACK: the depth of stacks that are recorded, `,frees' for those of frees, too, and
+ * `,usable' for what the allocator gives; or `1,range=RANGE' */
 static void shimStacks(ShimNextStruct *next)
 {
-  static const char reason[] = "it is 0, 1 for the caller, a depth of 2 to 64 and perhaps `,frees', or "
-                               "`1,range=' with a module or LO-HI", range[] = ",range=";
+  static const char reason[] = "it is 0, 1 for the caller, a depth of 2 to 64, perhaps with `,frees' and `,usable', or "
+                               "`1,range=' with a module or LO-HI";
   char room[256];
   const char *wanted = EmitterSleeps() ? NULL : ControlVariable("PAWPRINT_STACK", room, sizeof room), *end = wanted;
+  Bool frees, usable;
   uint64_t depth;
 
   if (wanted == NULL || wanted[0] == '\0')
     return;
   depth = TextNumber(&end, 10);
-  if (end != wanted && depth == 1 && strncmp(end, range, sizeof range - 1) == 0) {
-    if (ShimStackRange(end + sizeof range - 1))
-      next->depth = 1;
-    else
+  frees = end != wanted && shimFlag(&end, ",frees");
+  usable = end != wanted && shimFlag(&end, ",usable");
+  if (end != wanted && depth == 1 && !frees && shimFlag(&end, ",range=")) {
+    if (!ShimStackRange(end))
       RawSay("PAWPRINT_STACK", wanted, reason);
-  } else if (end == wanted || depth > StackDepthMAX || (*end != '\0' && (strcmp(end, ",frees") != 0 || depth < 2))) {
+    else
+      next->depth = 1;
+  } else if (end == wanted || depth > StackDepthMAX || *end != '\0' || (frees && depth < 2) || (usable && depth < 1)) {
     RawSay("PAWPRINT_STACK", wanted, reason);
   } else if (depth > 1 && !ShimStackStart((Count)depth)) {
     RawSay("PAWPRINT_STACK", wanted, "there is no memory for it, so no stacks are recorded");
   } else {
     next->depth = (uint8_t)depth;
-    ShimFrees = *end != '\0';
+    ShimFrees = frees;
   }
+  ShimUsable = usable && next->depth != 0 && next->usable != NULL;
 }
 
 /* shimLibc -- does libc itself serve?  Its functions do not call each other through the dynamic linker. */

@@ -36,6 +36,9 @@ extern ShimNextStruct ShimNext;
 /* ShimFrees -- events of frees carry stacks, too.  It stands alone, so that free can test it without a register. */
 extern Bool ShimFrees;
 
+/* ShimUsable -- an allocation that says who asked for it has a second event: how much memory the allocator gave */
+extern Bool ShimUsable;
+
 enum { ShimEarlySIZE = 65536 };
 extern char ShimEarly[ShimEarlySIZE];
 
@@ -83,6 +86,9 @@ extern __thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
 /* ShimGotFrom -- the event PoolAlloc of an outermost call, where it is to have the site or the stack; returns `p`.
  * A wrapper calls it last (SHIM_STACK). */
 extern void *ShimGotFrom(void *p, size_t size, const void *site) __attribute__((noinline));
+
+/* ShimUsableFrom -- where ShimUsable, the second event of an outermost call that has allocated or resized; returns `p` */
+extern void *ShimUsableFrom(void *p, size_t size, const void *site) __attribute__((noinline));
 
 /* SITE -- where the caller of a wrapper goes on. */
 #define SITE __builtin_return_address(0)

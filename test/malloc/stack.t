@@ -234,7 +234,7 @@ for (['-r', 'libc.so', '-s', 1], ['-r', ''], ['-s', 'deep'], ['--stack-frees'], 
     is $status, 125, "@$_ is a usage error";
     like $err, qr/--(?:stack|range)/, 'which names the option';
 }
-for ('65', 'x', '1,frees', '16,trees', '1,range=') {
+for ('65', 'x', '1,frees', '16,trees', '1,range=', '0,usable', '16,usable,frees', '16,usable,range=x') {
     like `PAWPRINT_STACK=$_ LD_PRELOAD=$B/lib/libpawprint.so /bin/true 2>&1`, qr/^pawprint: PAWPRINT_STACK: \Q$_\E: .*2 to 64/,
         "PAWPRINT_STACK=$_ is told";
 }
