@@ -34,19 +34,8 @@ Res AMSAPCreate(AMSAP *apReturn, Pool pool)
   return ResOK;
 }
 
-void AMSAPDestroy(AMSAP point)
-{
-  AMSAPFull ap = AMSAPOf(point);
-  AMS ams = PoolAMS(point->pool);
-
-  AMSClaim(ams);
-  AMSAPDetach(ams, ap);
-  RingRemove(&ap->ring);
-  UnitsFree(&ams->records, ap);
-  LockRelease(&AMSPool(ams)->lock);
-}
-
-void AMSAPSweep(AMS ams, AMSAPFull ap)
+/* amsApSweep -- sweep its segment, if that was not done yet */
+static void amsApSweep(AMS ams, AMSAPFull ap)
 {
   if (!ap->unswept)
     return;
@@ -61,7 +50,7 @@ void AMSAPSweepOne(AMS ams)
 
   while (!RING_ELT(struct AMSAPFullStruct, ring, node)->unswept)
     node = node->next;
-  AMSAPSweep(ams, RING_ELT(struct AMSAPFullStruct, ring, node));
+  amsApSweep(ams, RING_ELT(struct AMSAPFullStruct, ring, node));
 }
 
 /* amsApRegister -- the objects below `limit` get their bits, and the tile begins there */
@@ -137,7 +126,7 @@ static void amsApGiveBack(AMS ams, AMSAPFull ap)
   AMSSeg seg = ap->seg;
   Count rest;
 
-  AMSAPSweep(ams, ap);
+  amsApSweep(ams, ap);
   amsApUntrap(ap);
   amsApRegister(ams, ap, ap->ap.init);
   if (seg->kind == AMSSegSMALL) {
@@ -178,7 +167,8 @@ static void amsApLeave(AMS ams, AMSAPFull ap)
     AMSSegFile(ams, seg);
 }
 
-void AMSAPDetach(AMS ams, AMSAPFull ap)
+/* amsApDetach -- give back what is left of the run.  By its thread, or where that does not use it. */
+static void amsApDetach(AMS ams, AMSAPFull ap)
 {
   AMSSeg seg = ap->seg;
   Index at, none;
@@ -194,6 +184,18 @@ void AMSAPDetach(AMS ams, AMSAPFull ap)
     seg->maxRun = (uint32_t)skipped;
   }
   amsApLeave(ams, ap);
+}
+
+void AMSAPDestroy(AMSAP point)
+{
+  AMSAPFull ap = AMSAPOf(point);
+  AMS ams = PoolAMS(point->pool);
+
+  AMSClaim(ams);
+  amsApDetach(ams, ap);
+  RingRemove(&ap->ring);
+  UnitsFree(&ams->records, ap);
+  LockRelease(&AMSPool(ams)->lock);
 }
 
 /* amsApTake -- a segment that was filed, or has just been swept or made */
@@ -272,7 +274,7 @@ static Res amsApRefill(AMS ams, AMSAPFull ap, Size size)
 
   if (size <= AMSLargeMIN)
     return amsApRefillSmall(ams, ap, size);
-  AMSAPDetach(ams, ap);
+  amsApDetach(ams, ap);
   res = AMSSegNewLarge(&seg, ams, size);
   if (res == ResOK)
     amsApAttach(ams, ap, seg, (Word)SegBase(&seg->seg), (Word)SegBase(&seg->seg) + size);

@@ -236,16 +236,11 @@ extern Bool AMSSegCheck(AMS ams, AMSSeg seg);
 
 /* ---- amsap.c ---- */
 
-/* AMSAPSweep -- sweep its segment, if that was not done yet
- * AMSAPSweepOne -- the same of any allocation point that has such a segment; there is one */
-extern void AMSAPSweep(AMS ams, AMSAPFull ap);
+/* AMSAPSweepOne -- sweep the segment of an allocation point that has one which is not swept; there is one */
 extern void AMSAPSweepOne(AMS ams);
 
 /* AMSAPFlip -- threads are stopped: register what is committed; what is not will not be */
 extern void AMSAPFlip(AMS ams, AMSAPFull ap);
-
-/* AMSAPDetach -- give back what is left of the run.  By its thread, or where that does not use it. */
-extern void AMSAPDetach(AMS ams, AMSAPFull ap);
 
 /* ---- amsmark.c ---- */
 

@@ -270,11 +270,6 @@ Count ModuleMapNumber(ModuleMap map, Module module)
   return module == NULL ? 0 : (Count)(module - map->module) + 1;
 }
 
-Module ModuleMapAt(ModuleMap map, Count number)
-{
-  return number == 0 ? NULL : &map->module[number - 1];
-}
-
 const char *ModuleMapString(ModuleMap map, uint32_t string, Size *lengthReturn)
 {
   return StringsAt(&map->strings, string, lengthReturn);

@@ -47,9 +47,8 @@ extern Bool ModuleMapTells(EventType type);
  * cost     some 20 ns */
 extern Module ModuleMapFind(ModuleMap map, Index process, uint64_t time, uint64_t address);
 
-/* ModuleMapNumber -- the module's number, from 1; 0 for NULL.  ModuleMapAt -- the module with that number. */
+/* ModuleMapNumber -- the module's number, from 1; 0 for NULL */
 extern Count ModuleMapNumber(ModuleMap map, Module module);
-extern Module ModuleMapAt(ModuleMap map, Count number);
 
 /* ModuleMapString -- a string of a module, NUL-terminated */
 extern const char *ModuleMapString(ModuleMap map, uint32_t string, Size *lengthReturn);

@@ -24,13 +24,13 @@ for my $other (qw(avers cites)) {
 }
 
 SKIP: {
-    skip 'no nm', 4 unless grep { -x "$_/nm" } split /:/, $ENV{PATH};
+    skip 'no nm', 5 unless grep { -x "$_/nm" } split /:/, $ENV{PATH};
     my ($status, $out, $err) = run($perl, 'tool/calls', $ENV{B} || 'build/cool');
     is $status, 0, 'files call each other only where the house says so' or diag $err;
 
     # Two objects that call each other: in one room, in two, and where the table has them.
     my $calls = sub {
-        my ($rooms, $table) = @_;
+        my ($rooms, $table, $more) = (@_, '');
         my ($a, $b) = @$rooms;
 
         remove_tree($root);
@@ -38,7 +38,7 @@ SKIP: {
         spew("$root/design/house.md", "| room | files that call each other | why |\n|---|---|---|\n$table\n");
         for (["$a/A", 'A', 'B'], ["$b/B", 'B', 'A']) {
             my ($file, $own, $other) = @$_;
-            spew("$root/code/$file.c", "void $other(void);\nvoid $own(void);\nvoid $own(void)\n{\n  $other();\n}\n");
+            spew("$root/code/$file.c", "void $other(void);\nvoid $own(void);\nvoid $own(void)\n{\n  $other();\n}\n" . ($own eq 'B' ? $more : ''));
             system(split(' ', $ENV{CC} || 'cc'), '-c', '-o', "$root/b/obj/$file.o", "$root/code/$file.c") == 0 or die;
         }
         my ($status, undef, $err) = run($perl, 'tool/calls', "$root/b", $root);
@@ -49,6 +49,8 @@ SKIP: {
     is $calls->(['emit', 'emit'], '| emit | A B | why not |'), '0 ', 'but where it is said';
     like $calls->(['emit', 'mm'], '| emit | A B | why not |'), qr{^1 code: emit/A mm/B call each other: .*\n.*emit/A emit/B do not call each other$},
         'and in two rooms always; and what is said must be so';
+    is $calls->(['emit', 'emit'], '| emit | A B | why not |', "void Alone(void);\nvoid Alone(void)\n{\n}\n"),
+        "1 code/emit/B.c: nobody else uses Alone: it could be static\n", 'a function that nobody else uses is named';
 }
 
 # A house with the project's tables and one harmless file in each room, and on top of these the files given.
