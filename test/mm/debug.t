@@ -77,6 +77,31 @@ for my $size (1, 16, 100, 1025, 16385, 100_000, 3_000_000) {
     }
 }
 
+# A program that knows nothing of us: Python, one thread of which frees what another one frees again later.
+SKIP: {
+    my $script = <<'END';
+import ctypes, threading
+libc = ctypes.CDLL(None)
+libc.strdup.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+p = libc.strdup(b"x" * 99)
+first = threading.Thread(target=libc.free, args=(p,))
+first.start()
+first.join()
+libc.free(p)
+END
+    skip 'no python3 with ctypes', 6 if system("python3 -c 'import ctypes' 2>/dev/null") != 0;
+    my ($status, $out, $err) = run(@debug, 'python3', '-c', $script);
+    my %thread = map { $_ => $err =~ /^pawprint: $_[^\n]*by thread (\d+):$/m ? $1 : 0 } qw(found allocated freed);
+    is $status, 134, 'python3, which frees an object twice, is aborted';
+    my $messages = () = $err =~ /^pawprint: $says{freed}: 0x[0-9a-f]+, an object of 100 bytes; /mg;
+    is $messages, 1, 'with one message';
+    ok $thread{found} == $thread{allocated} && $thread{freed} != 0 && $thread{freed} != $thread{found},
+        'which says that another thread had freed it' or diag $err;
+    like((frames($err, 'allocated'))[0], qr/libc\.so\.6\+0x[0-9a-f]+.*\b_*strdup\b/, 'what had allocated it');
+    like join("\n", frames($err, $_)), qr/\bffi_call\b(?s:.*)python3/, "and the way on which it was $_" for qw(found freed);
+}
+
 # The program may go on.
 for my $act (qw(twice inner global beyond late)) {
     local $ENV{PAWPRINT_ON_ERROR} = 'report';
