@@ -184,8 +184,7 @@ extern void AMSWrite(Pool pool, Addr object, Addr *slot, Addr value);
 extern Addr AMSWeakGet(Pool pool, Addr *slot);
 
 /* AMSFinalize -- when this object is found to be unreachable, keep it once more, and post a message
- * errors   ResMEMORY; ResPARAM: it is no object of the pool.  (Where an allocation point has committed objects since
- *          the last collection any aligned address is believed.) */
+ * errors   ResMEMORY; ResPARAM: it is no object of the pool, or is not committed */
 extern Res AMSFinalize(Pool pool, Addr object);
 
 /* AMSMessageGet -- the next object that was found to be unreachable, oldest first; FALSE: there is none.  From then on

@@ -62,6 +62,13 @@ static void amsApRegister(AMS ams, AMSAPFull ap, Word limit)
     AMSBitSet(AMSSegBegin(ams, ap->seg), amsApUnit(ap, limit));
 }
 
+void AMSAPSettle(AMS ams, AMSAPFull ap)
+{
+  amsApSweep(ams, ap);
+  if (!ap->trapped) /* else that was done when threads were stopped */
+    amsApRegister(ams, ap, __atomic_load_n(&ap->ap.init, __ATOMIC_ACQUIRE));
+}
+
 static void amsApLimit(AMSAPFull ap, Word limit) { __atomic_store_n(&ap->ap.limit, limit, __ATOMIC_RELAXED); }
 
 void AMSAPFlip(AMS ams, AMSAPFull ap)

@@ -218,10 +218,6 @@ enum { AMSScanROOT, AMSScanSTACK, AMSScanSEG };
 /* AMSSegFind -- the object that `addr`, which may be anything, points into: its first byte; NULL: none */
 extern Addr AMSSegFind(AMS ams, Word addr);
 
-/* AMSSegIs -- can an object begin at `base`?  One does, or it is in the run of an allocation point, whose objects are
- * not known yet. */
-extern Bool AMSSegIs(AMS ams, Word base);
-
 /* AMSSegSweep -- take back unmarked objects, and clear the marks; an empty segment goes back to the arena
  * The segment is on no ring; afterwards it is where it belongs. */
 extern void AMSSegSweep(AMS ams, AMSSeg seg);
@@ -238,6 +234,9 @@ extern Bool AMSSegCheck(AMS ams, AMSSeg seg);
 
 /* AMSAPSweepOne -- sweep the segment of an allocation point that has one which is not swept; there is one */
 extern void AMSAPSweepOne(AMS ams);
+
+/* AMSAPSettle -- register what its thread, which may go on, has committed */
+extern void AMSAPSettle(AMS ams, AMSAPFull ap);
 
 /* AMSAPFlip -- threads are stopped: register what is committed; what is not will not be */
 extern void AMSAPFlip(AMS ams, AMSAPFull ap);

@@ -60,13 +60,25 @@ static Res amsFinalRoom(AMS ams)
   return amsArrayNeed(&ams->final, ams->final.count + 1);
 }
 
+/* amsFinalIs -- does an object begin at `base`? */
+static Bool amsFinalIs(AMS ams, Addr base)
+{
+  AMSSeg seg = (AMSSeg)SegOfAddr(base);
+
+  if (seg == NULL || seg->seg.pool != AMSPool(ams))
+    return FALSE;
+  if (seg->ap != NULL)
+    AMSAPSettle(ams, seg->ap);
+  return AMSSegFind(ams, (Word)base) == base;
+}
+
 Res AMSFinalize(Pool pool, Addr object)
 {
   AMS ams = PoolAMS(pool);
   Res res = ResPARAM;
 
   AMSClaim(ams);
-  if (object != NULL && AMSSegIs(ams, (Word)AMSBase(ams, object)))
+  if (object != NULL && amsFinalIs(ams, AMSBase(ams, object)))
     res = amsFinalRoom(ams);
   if (res == ResOK)
     ams->final.at[ams->final.count++] = object;

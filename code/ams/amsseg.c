@@ -214,18 +214,6 @@ Addr AMSSegFind(AMS ams, Word addr)
   return AMSBit(AMSSegObject(ams, seg), unit) ? (Addr)amsSegAddr(ams, seg, unit) : NULL;
 }
 
-Bool AMSSegIs(AMS ams, Word base)
-{
-  AMSSeg seg = (AMSSeg)SegOfAddr((const void *)base);
-
-  if (seg == NULL || seg->seg.pool != AMSPool(ams) || (base & (ams->format.align - 1)) != 0)
-    return FALSE;
-  if (AMSSegFind(ams, base) == (Addr)base)
-    return TRUE;
-  return seg->ap != NULL && base >= seg->ap->base && base < seg->ap->top &&
-         (seg->kind == AMSSegSMALL || (Addr)base == SegBase(&seg->seg));
-}
-
 /* ---- Sweeping ---- */
 
 /* amsSegMerge -- make one tile of neighbours that are free, and find out how much is */

@@ -142,12 +142,25 @@ static void testFinalize(void)
   AMSAP ap;
   Pool pool = newPool(&ap, &format);
   AMSRoot root;
+  Addr reserved, last;
 
   if (AMSRootCreateTable(&root, pool, AMSRankEXACT, roots, 1) != ResOK)
     abort();
   roots[0] = make(ap, NULL);
   TapIs(AMSFinalize(pool, (Addr)((Word)roots[0] + 1)), ResPARAM, "an odd address is not finalized,");
+  TapIs(AMSFinalize(pool, (Addr)((Word)roots[0] + 16)), ResPARAM, "nor one inside an object that was just committed,");
+  if (AMSReserve(&reserved, ap, 64) != ResOK)
+    abort();
+  TapIs(AMSFinalize(pool, (Addr)((char *)reserved + HEADER)), ResPARAM, "nor one that is reserved,");
+  ((Object)(void *)reserved)->size = 64;
+  ((Object)(void *)reserved)->count = 0;
+  if (!AMSCommit(ap, reserved, 64))
+    abort();
+  last = make(ap, NULL);
+  TapIs(AMSFinalize(pool, last), ResOK, "but one is that was committed behind objects of which that was asked,");
+  roots[0] = make(ap, NULL);
   (void)AMSCollect(pool);
+  TapOk(AMSMessageGet(&reserved, pool) && reserved == last, "and has its message");
   TapIs(AMSFinalize(pool, (Addr)((Word)roots[0] + 16)), ResPARAM, "nor one inside an object of a collection,");
   TapIs(AMSFinalize(pool, roots[0]), ResOK, "but an object is");
   PoolDestroy(pool);
