@@ -21,9 +21,9 @@
 
 #include "ams/ams.h"
 #include "ams/units.h"
+#include "base/ring.h"
 #include "mm/lock.h"
 #include "mm/pool.h"
-#include "mm/ring.h"
 #include "mm/seg.h"
 
 enum {

@@ -19,10 +19,10 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/ring.h"
 #include "base/types.h"
 #include "mm/chunk.h"
 #include "mm/lock.h"
-#include "mm/ring.h"
 
 typedef struct ArenaStruct {
   Word sig;               /* ArenaSIG */

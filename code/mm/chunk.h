@@ -25,8 +25,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/ring.h"
 #include "base/types.h"
-#include "mm/ring.h"
 
 #define ArenaGrainSHIFT 16
 #define ArenaGrainSIZE  ((Size)1 << ArenaGrainSHIFT) /* bytes that an arena hands out and commits at least */

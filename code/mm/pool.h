@@ -16,9 +16,9 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include "base/ring.h"
 #include "base/types.h"
 #include "mm/arena.h"
-#include "mm/ring.h"
 #include "mm/seg.h"
 
 typedef struct PoolParamStruct {

@@ -4,8 +4,8 @@
  *
  * Tests: test/mm/arenatest.c
  */
-#ifndef MM_RING_H
-#define MM_RING_H
+#ifndef BASE_RING_H
+#define BASE_RING_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -60,4 +60,4 @@ static inline void RingAppend(Ring ring, Ring other)
 
 static inline Bool RingCheck(const RingStruct *ring) { return ring->next->prev == ring && ring->prev->next == ring; }
 
-#endif /* MM_RING_H */
+#endif /* BASE_RING_H */
