@@ -213,6 +213,9 @@ extern Bool SGFCacheIsOwn(SGFCache cache);
 extern SGFCache SGFCacheClaim(SGF sgf);
 extern void SGFCacheDisown(SGFCache cache);
 
+/* SGFCacheTidy -- take in what other threads freed, and give all slabs without used blocks back to the arena */
+extern void SGFCacheTidy(SGFCache cache);
+
 /* SGFCacheSlab -- a slab of the cache for `class` that has a free block; NULL: no memory */
 extern Slab SGFCacheSlab(SGFCache cache, Index class);
 
