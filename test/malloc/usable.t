@@ -10,6 +10,7 @@ use JSON::PP qw(decode_json);
 use Test::More;
 
 plan skip_all => 'programs are recorded by the cool variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+plan skip_all => 'the library is not preloaded in a sanitized build' if $ENV{SAN};
 
 my $B = abs_path($ENV{B} // 'build/cool');
 my $log = "$Dir/usable.paw";
