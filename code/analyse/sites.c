@@ -94,8 +94,8 @@ static void textHead(FILE *out, Sites sites)
     return;
   fputs("wasted         ", out);
   SayBytes(out, all->wasted.bytes);
-  fprintf(out, " more than asked for were given in %llu allocation%s and resizes\n",
-          (unsigned long long)all->wasted.objects, TextPlural(all->wasted.objects));
+  fprintf(out, " more than was asked for, in %llu allocation%s or resize%s\n", (unsigned long long)all->wasted.objects,
+          TextPlural(all->wasted.objects), TextPlural(all->wasted.objects));
 }
 
 static void textLine(FILE *out, void *data, const SiteLineStruct *line)

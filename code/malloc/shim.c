@@ -28,9 +28,10 @@ static __attribute__((cold, noinline)) void *shimFailed(size_t size)
   return NULL;
 }
 
-void *ShimUsableFrom(void *p, size_t size, const void *site)
+/* shimUsableFrom -- where ShimUsable, the second event of a call that has allocated or resized; returns `p` */
+static __attribute__((noinline)) void *shimUsableFrom(void *p, size_t size, const void *site)
 {
-  if (p == NULL || !EVENT_PRESENT(PoolUsable) || !EVENT_WANTED(EventPoolUsableKIND))
+  if (p == NULL)
     return p;
   if (ShimNext.depth == 1)
     SHIM_TELL_SITE(PAWW, PoolUsable, site, ShimNext.pool, (Addr)p, size, ShimNext.usable(p));
@@ -39,7 +40,7 @@ void *ShimUsableFrom(void *p, size_t size, const void *site)
   return p;
 }
 
-/* ShimGotFrom, shimZeroFrom, shimResizedFrom -- the event of an allocation that says who asked for it; what a call does
+/* ShimGotFrom, ShimAlignedFrom, shimZeroFrom, shimResizedFrom -- the event of an allocation that says who asked for it; what a call does
  * last, so that no frame of ours is to be skipped (SHIM_STACK) */
 void *ShimGotFrom(void *p, size_t size, const void *site)
 {
@@ -47,7 +48,16 @@ void *ShimGotFrom(void *p, size_t size, const void *site)
     SHIM_TELL_SITE(PAW, PoolAlloc, site, ShimNext.pool, (Addr)p, size);
   else
     EVENT_PAWW(PoolAllocStack, ShimNext.pool, (Addr)p, size, SHIM_STACK(site));
-  return UNLIKELY(ShimUsable) ? ShimUsableFrom(p, size, site) : p;
+  return UNLIKELY(ShimUsable) ? shimUsableFrom(p, size, site) : p;
+}
+
+void *ShimAlignedFrom(void *p, size_t size, size_t align, const void *site)
+{
+  if (ShimNext.depth == 1)
+    SHIM_TELL_SITE(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
+  else
+    EVENT_PAWWW(PoolAllocAlignedStack, ShimNext.pool, (Addr)p, size, align, SHIM_STACK(site));
+  return UNLIKELY(ShimUsable) ? shimUsableFrom(p, size, site) : p;
 }
 
 static __attribute__((noinline)) void *shimZeroFrom(void *p, size_t size, const void *site)
@@ -56,7 +66,7 @@ static __attribute__((noinline)) void *shimZeroFrom(void *p, size_t size, const 
     SHIM_TELL_SITE(PAW, PoolAllocZero, site, ShimNext.pool, (Addr)p, size);
   else
     EVENT_PAWW(PoolAllocZeroStack, ShimNext.pool, (Addr)p, size, SHIM_STACK(site));
-  return UNLIKELY(ShimUsable) ? ShimUsableFrom(p, size, site) : p;
+  return UNLIKELY(ShimUsable) ? shimUsableFrom(p, size, site) : p;
 }
 
 static __attribute__((noinline)) void *shimResizedFrom(void *old, void *p, size_t size, const void *site)
@@ -65,7 +75,7 @@ static __attribute__((noinline)) void *shimResizedFrom(void *old, void *p, size_
     SHIM_TELL_SITE(PAAW, PoolResizeEnd, site, ShimNext.pool, (Addr)old, (Addr)p, size);
   else
     EVENT_PAAWW(PoolResizeEndStack, ShimNext.pool, (Addr)old, (Addr)p, size, SHIM_STACK(site));
-  return UNLIKELY(ShimUsable) ? ShimUsableFrom(p, size, site) : p;
+  return UNLIKELY(ShimUsable) ? shimUsableFrom(p, size, site) : p;
 }
 
 /* shimGotSlow, shimFreeSlow -- what a call does last where the simple way (EventTry) does not serve.  They are
@@ -300,8 +310,12 @@ static inline void *shimAligned(size_t align, size_t size, const void *site)
     return shimFailed(size);
   if (UNLIKELY(size >= LargeSIZE))
     ShimLargeNew(p, size);
-  SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
-  return UNLIKELY(ShimUsable) && ShimWithin == ShimOUTSIDE ? ShimUsableFrom(p, size, site) : p;
+  if (UNLIKELY(ShimWithin != ShimOUTSIDE))
+    return p;
+  if (UNLIKELY(ShimNext.depth != 0))
+    return ShimAlignedFrom(p, size, align, site);
+  EVENT_PAWW(PoolAllocAligned, ShimNext.pool, (Addr)p, size, align);
+  return p;
 }
 
 SHIM void *memalign(size_t align, size_t size)

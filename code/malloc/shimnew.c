@@ -186,14 +186,12 @@ static inline void *operatorGot(void *p, size_t size, size_t align, const void *
   if (UNLIKELY(p == NULL)) {
     if (!failed)
       EVENT_PW(PoolAllocFail, ShimNext.pool, size);
+  } else if (UNLIKELY(ShimNext.depth != 0)) {
+    return align == 0 ? ShimGotFrom(p, size, site) : ShimAlignedFrom(p, size, align, site);
   } else if (align == 0) {
-    if (UNLIKELY(ShimNext.depth != 0))
-      return ShimGotFrom(p, size, site);
     EVENT_PAW(PoolAlloc, ShimNext.pool, (Addr)p, size);
   } else {
-    SHIM_TELL(PAWW, PoolAllocAligned, site, ShimNext.pool, (Addr)p, size, align);
-    if (UNLIKELY(ShimUsable))
-      return ShimUsableFrom(p, size, site);
+    EVENT_PAWW(PoolAllocAligned, ShimNext.pool, (Addr)p, size, align);
   }
   return p;
 }

@@ -83,32 +83,18 @@ typedef enum ShimDepth {
 /* ShimWithin -- a ShimDepth: which call the thread is inside of */
 extern __thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
 
-/* ShimGotFrom -- the event PoolAlloc of an outermost call, where it is to have the site or the stack; returns `p`.
- * A wrapper calls it last (SHIM_STACK). */
+/* ShimGotFrom, ShimAlignedFrom -- the events PoolAlloc and PoolAllocAligned of an outermost call, where they are to have
+ * the site or the stack, and what the allocator gave, if that is wanted; they return `p`.  A wrapper calls them last
+ * (SHIM_STACK). */
 extern void *ShimGotFrom(void *p, size_t size, const void *site) __attribute__((noinline));
-
-/* ShimUsableFrom -- where ShimUsable, the second event of an outermost call that has allocated or resized; returns `p` */
-extern void *ShimUsableFrom(void *p, size_t size, const void *site) __attribute__((noinline));
+extern void *ShimAlignedFrom(void *p, size_t size, size_t align, const void *site) __attribute__((noinline));
 
 /* SITE -- where the caller of a wrapper goes on. */
 #define SITE __builtin_return_address(0)
 
-/* SHIM_TELL -- the event `name` of an outermost call, or, where they are wanted, the one that has the site or the stack
- * besides
- * SHIM_TELL_MEMORY, SHIM_TELL_FREE -- the same of a call that has no event with a site, for any call and for an
- * outermost one where frees are to have stacks */
-#define SHIM_TELL(format, name, site, ...) \
-  do { \
-    if (UNLIKELY(ShimWithin != ShimOUTSIDE)) \
-      break; \
-    if (LIKELY(ShimNext.depth == 0)) \
-      EVENT_##format(name, __VA_ARGS__); \
-    else if (ShimNext.depth == 1) \
-      SHIM_TELL_SITE(format, name, site, __VA_ARGS__); \
-    else \
-      EVENT_##format##W(name##Stack, __VA_ARGS__, ShimStack(site)); \
-  } while (0)
-
+/* SHIM_TELL_SITE -- the event `name` with the site
+ * SHIM_TELL_MEMORY, SHIM_TELL_FREE -- the event of a call that has none with a site, for any call and for an outermost
+ * one where frees are to have stacks */
 #define SHIM_TELL_SITE(format, name, site, ...) \
   do { \
     if (EVENT_PRESENT(name) && EVENT_WANTED(Event##name##KIND)) { \

@@ -289,8 +289,8 @@ sub missing {
     return $n < $emitted ? $emitted - $n : 0;
 }
 
-# unborn($told) -- does --check only say that processes are missing, and of no more than eventrec said that they still run?  One that is
-# killed before its first event is counted, and never writes its header block (design/log.md .census).
+# unborn($told) -- does --check only say that processes are missing, and no more of them than eventrec said that still run?
+# One that is killed before its first event is counted, and never writes its header block (design/log.md .census).
 sub unborn {
     my ($told) = @_;
     my ($missing) = $told =~ /\A[^\n]*: (\d+) of its \d+ processes (?:is|are) not in the log\n\z/;
