@@ -187,7 +187,7 @@ static void textKeys(FILE *out, SiteOrder order, const SiteLineStruct *old, cons
 {
   uint64_t before = SiteLineKey(old, order), after = SiteLineKey(new, order);
 
-  if (order == SiteOrderCALLS || order == SiteOrderTEMPORARY) {
+  if (!SiteOrderIsBytes(order)) {
     fprintf(out, "%13llu%13llu%13lld", (unsigned long long)before, (unsigned long long)after,
             (long long)(after - before));
     return;
@@ -197,9 +197,14 @@ static void textKeys(FILE *out, SiteOrder order, const SiteLineStruct *old, cons
   SayChange(out, 13, before, after);
 }
 
+/* logsWasted -- was it recorded in one of them what the allocator gave? */
+static Bool logsWasted(Logs logs)
+{
+  return logs->lines[logsOLD].all.wasted.objects > 0 || logs->lines[logsNEW].all.wasted.objects > 0;
+}
+
 static Bool logsText(FILE *out, void *view)
 {
-  static const char *const names[] = {"at the peak", "left", "allocated", "calls", "temporary"};
   Logs logs = view;
   Count more = 0;
   SiteOrder order;
@@ -207,11 +212,13 @@ static Bool logsText(FILE *out, void *view)
 
   fprintf(out, "%-14s%13s%13s%13s\n", "", "old", "new", "change");
   for (order = 0; order < SiteOrderLIMIT; ++order) {
-    fprintf(out, "%-14s", names[order]);
+    if (order == SiteOrderWASTED && !logsWasted(logs))
+      continue;
+    fprintf(out, "%-14s", SiteOrderName(order));
     textKeys(out, order, &logs->lines[logsOLD].all, &logs->lines[logsNEW].all);
     putc('\n', out);
   }
-  fprintf(out, "\n%13s%13s%13s  caller, %s\n", "old", "new", "change", names[logs->order]);
+  fprintf(out, "\n%13s%13s%13s  caller, %s\n", "old", "new", "change", SiteOrderName(logs->order));
   for (i = 0; i < logs->count; ++i) {
     LogsLine line = &logs->line[i];
     Index side = logsSide(line);

@@ -74,9 +74,38 @@ uint64_t SiteLineKey(const SiteLineStruct *line, SiteOrder order)
     return SiteLineCalls(line);
   case SiteOrderWASTED:
     return line->wasted.bytes;
-  default:
+  case SiteOrderTEMPORARY:
     return line->temporary;
+  case SiteOrderLIMIT:
+    break;
   }
+  NOTREACHED;
+}
+
+const char *SiteOrderName(SiteOrder order)
+{
+  switch (order) {
+  case SiteOrderPEAK:
+    return "at the peak";
+  case SiteOrderLEFT:
+    return "left";
+  case SiteOrderALLOCATED:
+    return "allocated";
+  case SiteOrderCALLS:
+    return "calls";
+  case SiteOrderTEMPORARY:
+    return "temporary";
+  case SiteOrderWASTED:
+    return "wasted";
+  case SiteOrderLIMIT:
+    break;
+  }
+  NOTREACHED;
+}
+
+Bool SiteOrderIsBytes(SiteOrder order)
+{
+  return order != SiteOrderCALLS && order != SiteOrderTEMPORARY;
 }
 
 /* linesCompare -- by one key, then by all others */

@@ -34,6 +34,11 @@ typedef enum SiteOrder {
 
 #define SiteOrderCHOICES "peak|left|allocated|calls|temporary|wasted"
 
+/* SiteOrderName -- what it is called in text
+ * SiteOrderIsBytes -- is it a number of bytes, and not of calls or objects? */
+extern const char *SiteOrderName(SiteOrder order);
+extern Bool SiteOrderIsBytes(SiteOrder order);
+
 /* SiteLinesMake -- the lines of a book that is complete, unsorted; ResMEMORY.  SiteLinesFinish in either case.
  * without  by number: these sites are left out;  NULL: none */
 extern Res SiteLinesMake(SiteLines lines, SiteBook book, SiteNumbers numbers, CodeNames names, const Bool *without);

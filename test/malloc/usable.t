@@ -47,10 +47,20 @@ is((run("$B/bin/eventcnv", '--check', $log))[0], 0, 'the log is sound');
 my ($status, $out, $err) = run("$B/bin/replay", '-n', 1, '--json', '-a', 'none', $log);
 is $status, 0, 'it can be replayed';
 
+rename $log, "$Dir/given.paw" or die $!;
 my (undef, $none, $view) = recorded('-s', 16);
 is_deeply [map { @$_ } values %$none], [(0) x (2 * keys %$said)], 'without --usable nothing is known';
 (undef, $text) = run("$B/bin/eventview", 'sites', $log);
 unlike $text, qr/wasted/, 'and nothing is said';
+
+# Two logs are compared by it as by all else, and it is a line of its own where one of them has it.
+unlike +(run("$B/bin/eventview", 'diff', $log, $log))[1], qr/^wasted/m, 'diff of logs that do not know it says nothing';
+for my $by (qw(peak left allocated calls temporary wasted)) {
+    my ($status, $out) = run("$B/bin/eventview", 'diff', '--by', $by, $log, "$Dir/given.paw");
+    is $status, 0, "diff --by $by";
+    like $out, qr/^wasted +0 B +\S+ \S+ +\+\S+ \S+$/m, 'has what was wasted';
+    like $out, qr/^ +old +new +change  caller, (?:at the )?$by$/m, 'and names what it sorts by';
+}
 
 ($status, $out, $err) = run("$B/bin/eventrec", '--usable', '-o', "$Dir/no.paw", '--', 'true');
 is $status, 125, '--usable without callers is a usage error';
