@@ -407,7 +407,7 @@ void CollectorSocketStarts(unsigned lack, Bool collected)
 
 Bool CollectorSocketOurs(const char *entry, Size length)
 {
-  char room[sizeof RegionVARIABLE + 16 + sizeof ControlSettings.collector + sizeof ControlSettings.token];
+  char room[CollectorSocketOURS];
   TextStruct text;
 
   TextInit(&text, room, sizeof room);

@@ -17,6 +17,7 @@
 
 #include <sys/types.h>
 
+#include "emit/control.h"
 #include "emit/emitter.h"
 #include "handover/collectorgrant.h"
 
@@ -30,6 +31,11 @@ extern Bool CollectorSocketMeet(Emitter emitter, Grant grantReturn);
 
 /* CollectorSocketNamed -- does the environment name a collector? */
 extern Bool CollectorSocketNamed(void);
+
+/* How many bytes of such an entry tell whether it is ours, at most. */
+enum {
+  CollectorSocketOURS = sizeof RegionVARIABLE + 16 + sizeof ControlSettings.collector + sizeof ControlSettings.token
+};
 
 /* CollectorSocketOurs -- does this entry of an environment, RegionVARIABLE and its value, name our collector?  TRUE
  * also if `length` bytes are too few to tell. */

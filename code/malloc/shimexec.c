@@ -27,8 +27,9 @@
 #include "malloc/shimdlsym.h"
 
 /* Of an environment so many entries are looked at, so many at a time, and so many bytes of a value; of the program's
- * memory so much is read at a time. */
-enum { shimENVIRONMENT = 4096, shimENTRIES = 64, shimNAME = 20, shimVALUE = 4096, shimPAGE = 4096 };
+ * memory so much is read at a time.  That is little: exec is called on small stacks as well, by handlers of signals
+ * above all, and libc's needs next to none. */
+enum { shimENVIRONMENT = 4096, shimENTRIES = 32, shimNAME = 20, shimVALUE = 4096, shimPIECE = 256 };
 
 /* The functions of libc behind the wrappers.  They are looked up before the first fork and before a second thread
  * begins (shimsync.c), at the latest: in a child of many threads the dynamic loader's lock may be held by nobody who
@@ -52,22 +53,26 @@ void ShimExecStart(void)
 }
 
 /* What was read of the program's memory last.  The strings of an environment lie near each other, in any order: so it
- * is read by pages, and not by strings, which costs as much for each of them. */
+ * is read by pieces, and not by strings, which costs as much for each of them. */
 typedef struct ShimSeenStruct {
   Word base;
   Size size; /* bytes that could be read; 0: nothing was */
-  char bytes[shimPAGE];
+  char bytes[shimPIECE];
 } ShimSeenStruct, *ShimSeen;
+
+static void shimSeeAt(ShimSeen seen, Word base)
+{
+  seen->base = base;
+  seen->size = RawPeek(seen->bytes, (const void *)base, shimPIECE);
+}
 
 /* shimSee -- what stands at `at`: shimNAME bytes of it, or fewer where the memory ends; how many are there */
 static const char *shimSee(Size *lengthReturn, ShimSeen seen, const char *at)
 {
   Word place = (Word)at;
 
-  if (place < seen->base || place - seen->base + shimNAME > seen->size) {
-    seen->base = place % shimPAGE + shimNAME <= shimPAGE ? place - place % shimPAGE : place;
-    seen->size = RawPeek(seen->bytes, (const void *)seen->base, shimPAGE);
-  }
+  if (place < seen->base || place - seen->base + shimNAME > seen->size)
+    shimSeeAt(seen, place % shimPIECE + shimNAME <= shimPIECE ? place - place % shimPIECE : place);
   *lengthReturn = seen->size > place - seen->base ? seen->size - (place - seen->base) : 0;
   return seen->bytes + (place - seen->base);
 }
@@ -81,27 +86,41 @@ static Bool shimBegins(ShimSeen seen, const char *entry, const char *name, Size 
   return there >= length && memcmp(bytes, name, length) == 0;
 }
 
-static const char shimPreload[] = "LD_PRELOAD=", shimRecording[] = RegionVARIABLE "=";
+static const char shimPreload[] = "LD_PRELOAD=", shimRecording[] = RegionVARIABLE "=", shimLibrary[] = "libpawprint.so";
 
 _Static_assert(sizeof shimRecording - 1 <= shimNAME && sizeof shimPreload - 1 <= shimNAME, "names fit");
+_Static_assert((Size)CollectorSocketOURS <= (Size)shimPIECE, "what is ours fits");
+
+/* shimHas -- does `name`, without its 0, stand in the first shimVALUE bytes of the string at `at`? */
+static Bool shimHas(ShimSeen seen, const char *at, const char *name, Size length)
+{
+  Word end = (Word)at + shimVALUE, next = (Word)at;
+  Size there;
+
+  do {
+    shimSeeAt(seen, next);
+    there = strnlen(seen->bytes, seen->size);
+    if (memmem(seen->bytes, there, name, length) != NULL)
+      return TRUE;
+    next += shimPIECE - length;
+  } while (there == shimPIECE && next < end);
+  return FALSE;
+}
 
 /* shimLackEntry -- `lack`, and what one entry of an environment changes of it */
 static unsigned shimLackEntry(unsigned lack, ShimSeen seen, const char *entry)
 {
-  Bool recording = shimBegins(seen, entry, shimRecording, sizeof shimRecording - 1);
-  char value[shimVALUE + 1];
-  Size length;
-
-  if (!recording && !shimBegins(seen, entry, shimPreload, sizeof shimPreload - 1))
+  if (shimBegins(seen, entry, shimPreload, sizeof shimPreload - 1))
+    return shimHas(seen, entry, shimLibrary, sizeof shimLibrary - 1)
+               ? lack & ~(unsigned)(RegionLackLIBRARY | RegionLackOTHERS)
+               : lack | ((lack & RegionLackLIBRARY) != 0 ? RegionLackOTHERS : 0);
+  if (!shimBegins(seen, entry, shimRecording, sizeof shimRecording - 1))
     return lack;
-  length = RawPeek(value, entry, shimVALUE);
-  value[length] = '\0';
-  if (recording && length >= sizeof shimRecording && value[sizeof shimRecording - 1] == '\0')
+  shimSeeAt(seen, (Word)entry);
+  if (seen->size >= sizeof shimRecording && seen->bytes[sizeof shimRecording - 1] == '\0')
     return lack; /* it is empty */
-  if (recording)
-    return (lack & ~(unsigned)RegionLackRECORDING) | (CollectorSocketOurs(value, length) ? 0 : RegionLackCOLLECTOR);
-  return strstr(value, "libpawprint.so") != NULL ? lack & ~(unsigned)(RegionLackLIBRARY | RegionLackOTHERS)
-                                                 : lack | ((lack & RegionLackLIBRARY) != 0 ? RegionLackOTHERS : 0);
+  return (lack & ~(unsigned)RegionLackRECORDING) |
+         (CollectorSocketOurs(seen->bytes, seen->size) ? 0 : RegionLackCOLLECTOR);
 }
 
 /* shimLack -- which of our variables an environment lacks; 0 also where it cannot be read, so that nothing is known */
@@ -125,10 +144,25 @@ static unsigned shimLack(char *const envp[])
   return 0;
 }
 
+/* shimPath -- can the path be read, to its end, and is it one that a collector can be told? */
+static Bool shimPath(const char *path)
+{
+  ShimSeenStruct seen;
+  Size length = 0, there;
+
+  do {
+    shimSeeAt(&seen, (Word)path + length);
+    there = strnlen(seen.bytes, seen.size);
+    length += there;
+  } while (there == shimPIECE && length < RegionPathMAX);
+  return there < seen.size && length < RegionPathMAX;
+}
+
 /* shimTold -- does a collector have to know of this path?
  *
  * The path is the program's, and may point nowhere: then the real function reports the error.  A call that does nothing
- * else tells whether the path can be read, and whether there is such a file. */
+ * else tells whether there is such a file.  A filter of system calls may answer in its place, so that the answer does
+ * not tell whether the path can be read. */
 static Bool shimTold(const char *path)
 {
   long res;
@@ -137,8 +171,9 @@ static Bool shimTold(const char *path)
   if (!CollectorSocketNamed())
     return FALSE;
   res = RawCall(SYS_faccessat, AT_FDCWD, path, F_OK);
-  /* EPERM: it may not be asked. */
-  return res == 0 || (res != -EFAULT && res != -ENAMETOOLONG && res != -EPERM && strchr(path, '/') == NULL);
+  if (res == -EFAULT || res == -ENAMETOOLONG || res == -EPERM || !shimPath(path)) /* EPERM: it may not be asked */
+    return FALSE;
+  return res == 0 || strchr(path, '/') == NULL;
 }
 
 /* shimLeaves -- exec is about to be tried: what nobody would find behind it goes out, if there is a program to become
@@ -242,35 +277,41 @@ SHIM int execle(const char *path, const char *argument, ...)
   return execve(path, argv, envp);
 }
 
-/* shimOpened -- the path of an open file into `path`; "" if it has none */
-static void shimOpened(char path[PATH_MAX], int fd)
+/* shimOpened -- the path of an open file into `path`, without a 0; its length, or 0 if it has none, or one that is as
+ * long as the room */
+static Size shimOpened(char *path, Size room, int fd)
 {
   char link[32];
   long length;
 
   (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  length = RawCall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
-  path[length > 0 && path[0] == '/' ? length : 0] = '\0';
+  length = RawCall(SYS_readlinkat, AT_FDCWD, link, path, room);
+  return length > 0 && path[0] == '/' && (Size)length < room ? (Size)length : 0;
 }
 
 /* shimNoteOpened -- announce a program that is an open file, or stands in a folder that is one; FALSE: it was not
  * announced.  A file may have lost its name, or never had one: then its name is the one that the system gives. */
 static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 {
-  char whole[2 * PATH_MAX], name[PATH_MAX];
-  Size length = path != NULL ? RawPeek(name, path, sizeof name - 1) : 0;
+  char whole[RegionPathMAX], *name;
+  Size length = 0, folder;
 
-  name[length] = '\0';
   ShimExecStart();
-  if (!CollectorSocketNamed() || (path != NULL && (length == 0 || strlen(name) == length)))
-    return FALSE; /* there is no path, or it has no end */
-  if (name[0] == '/')
-    return shimNote(name, envp);
-  shimOpened(whole, fd);
-  if (whole[0] == '\0')
+  if (!CollectorSocketNamed() || (path != NULL && !shimPath(path)))
     return FALSE;
-  if (name[0] != '\0')
-    (void)strcat(strcat(whole, "/"), name);
+  if (path != NULL && path[0] == '/')
+    return shimNote(path, envp);
+  if (path != NULL)
+    length = strnlen(path, sizeof whole - 1);
+  folder = shimOpened(whole, sizeof whole - length - 1, fd);
+  if (folder == 0)
+    return FALSE;
+  name = whole + folder;
+  if (length > 0) {
+    *name++ = '/';
+    memcpy(name, path, length);
+  }
+  name[length] = '\0';
   CollectorSocketNote(RegionNoteEXEC, whole, shimLack(envp), 0);
   EmitterEnding(TRUE);
   return TRUE;

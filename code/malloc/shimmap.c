@@ -71,7 +71,7 @@ SHIM void *mremap(void *old, size_t oldSize, size_t size, int flags, ...)
   void *place = NULL;
 
   va_start(args, flags);
-  if ((flags & MREMAP_FIXED) != 0)
+  if ((flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) != 0) /* the other one takes it for a hint */
     place = va_arg(args, void *);
   va_end(args);
   SHIM_PASSING(next != NULL, place = next != NULL ? next(old, oldSize, size, flags, place)

@@ -404,7 +404,8 @@ enum { threadPLACES = 64, threadNAME = 16 };
 
 /* What a new thread is to run.  It lies here from pthread_create until the thread begins. */
 typedef struct ThreadTaskStruct {
-  unsigned taken;
+  unsigned holders; /* who still needs it: the thread that was begun, and the one that begins it */
+  Word handle;      /* of the thread, once it runs; 0 before: no thread of libc's has that */
   void *(*start)(void *);
   void *argument;
 } ThreadTaskStruct, *ThreadTask;
@@ -417,18 +418,36 @@ static ThreadTask threadTaskTake(void)
   void *page;
   Index i;
 
-  for (i = 0; i < threadPLACES; ++i)
-    if (__atomic_exchange_n(&threadTasks[i].taken, 1, __ATOMIC_ACQUIRE) == 0)
+  for (i = 0; i < threadPLACES; ++i) {
+    unsigned none = 0;
+    if (__atomic_compare_exchange_n(&threadTasks[i].holders, &none, 2, FALSE, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
       return &threadTasks[i];
-  return PagesMap(&page, sizeof(ThreadTaskStruct)) == ResOK ? page : NULL;
+  }
+  if (PagesMap(&page, sizeof(ThreadTaskStruct)) != ResOK)
+    return NULL;
+  ((ThreadTask)page)->holders = 2;
+  return page;
 }
 
-static void threadTaskGive(ThreadTask task)
+/* threadTaskGive -- so many of its holders need it no longer */
+static void threadTaskGive(ThreadTask task, unsigned holders)
 {
-  if (task >= threadTasks && task < threadTasks + threadPLACES)
-    __atomic_store_n(&task->taken, 0, __ATOMIC_RELEASE);
-  else
+  Bool place = task >= threadTasks && task < threadTasks + threadPLACES;
+
+  if (__atomic_sub_fetch(&task->holders, holders, __ATOMIC_ACQ_REL) == 0 && !place)
     PagesRelease((Addr)task, sizeof(ThreadTaskStruct));
+}
+
+/* threadTaskHandle -- of the thread that was begun.  Its place is the program's, and the thread may have unmapped that,
+ * but not before it has left its handle in the task. */
+static Word threadTaskHandle(ThreadTask task, const pthread_t *place)
+{
+  pthread_t handle = 0;
+  Word left;
+
+  (void)RawPeek(&handle, place, sizeof handle);
+  left = __atomic_load_n(&task->handle, __ATOMIC_ACQUIRE);
+  return left != 0 ? left : (Word)handle;
 }
 
 /* threadBegins -- the calling thread has begun */
@@ -459,7 +478,8 @@ static void *threadRun(void *argument)
   ThreadTaskStruct task = *(ThreadTask)argument;
   void *volatile result;
 
-  threadTaskGive(argument);
+  __atomic_store_n(&((ThreadTask)argument)->handle, (Word)pthread_self(), __ATOMIC_RELEASE);
+  threadTaskGive(argument, 1);
   threadBegins((Addr)(Word)task.start);
   pthread_cleanup_push(threadEnds, NULL);
   result = task.start(task.argument);
@@ -522,13 +542,13 @@ SHIM int pthread_create(pthread_t *handleReturn, const pthread_attr_t *attribute
   if (task == NULL)
     return EAGAIN;
   syncStart();
+  task->handle = 0;
   task->start = start;
   task->argument = argument;
   result = syncNext_pthread_create(handleReturn, attributes, threadRun, task);
-  if (result != 0)
-    threadTaskGive(task);
-  else if (SYNC_WANTED)
-    EVENT_UPA(ThreadCreate, SyncThread(), (void *)*handleReturn, (Addr)(Word)start);
+  if (result == 0 && SYNC_WANTED)
+    EVENT_UPA(ThreadCreate, SyncThread(), (void *)threadTaskHandle(task, handleReturn), (Addr)(Word)start);
+  threadTaskGive(task, result == 0 ? 1 : 2);
   return result;
 }
 

@@ -120,7 +120,7 @@ is_deeply [run({PAWPRINT_MODE => $_}, "$B/prog/ownmalloc")], [0, "ok\n", ''], "a
 # Pointers that are none: what is wrapped says what it says without us.
 {
     my (undef, $plain) = run({LD_PRELOAD => undef}, "$B/prog/amiss");
-    like $plain, qr/barrier_init.*\n\z/, 'calls that are amiss fail, and the program goes on';
+    like $plain, qr/execvp.*\n\z/, 'calls that are amiss fail, and the program goes on';
     for my $kinds ('Object', '+Sync') {
         my ($status, $out, $err) = run({PAWPRINT_KINDS => $kinds}, "$B/prog/amiss");
         is $status, 0, "and so it does recorded ($kinds)" or diag $err;
@@ -134,6 +134,16 @@ is_deeply [run({PAWPRINT_MODE => $_}, "$B/prog/ownmalloc")], [0, "ok\n", ''], "a
     my ($status, $out, $err) = run({LD_PRELOAD => undef, PAWPRINT_LOG => undef}, "$B/bin/eventrec", '--force', '-o', $log, "$B/prog/amiss");
     is $status, 0, 'so it does with a collector' or diag $err;
     is_deeply [split /\n/, $out], [split /\n/, $plain], 'each says the same with a collector';
+}
+
+# Programs are started on small stacks, and the collector is told of them.
+for (['clone', 4096], ['handler', 8192], map { [$_, 16384] } qw(spawn execve execl fexecve execveat)) {
+    my ($way, $size) = @$_;
+    my @command = ("$B/prog/smallstack", $way, $size);
+    is +(run({LD_PRELOAD => undef}, @command))[0], 0, "@$_: a program is started";
+    my ($status, $out, $err) = run({LD_PRELOAD => undef, PAWPRINT_LOG => undef}, "$B/bin/eventrec", '--force', '-o', $log, @command);
+    is $status, 0, 'and so it is where that is recorded' or diag "$out$err";
+    is +(() = `$B/bin/eventview --json $log` =~ m{"program": "[^"]*/true"}g), 1, 'the program is in the log' if $way ne 'clone';
 }
 
 # Another library's functions of the same names are called as without us, wherever it stands; and a call is told once.

@@ -6,14 +6,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +94,54 @@ static void maps(void)
   SAY(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 7));
   SAY(mmap(nowhere, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
   SAY(brk((void *)1));
+#if defined(MREMAP_DONTUNMAP) /* the place is a hint, as in mmap */
+  {
+    char *hint = mmap(NULL, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *old = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)syscall(SYS_munmap, hint, 65536); /* which is not told */
+    SAY(mremap(old, 4096, 4096, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, hint + 4096) == hint + 4096);
+  }
+#endif
+}
+
+/* Threads give up the place of their own handle before pthread_create has returned. */
+static void *gives(void *place)
+{
+  (void)syscall(SYS_munmap, place, 4096);
+  return NULL;
+}
+
+static void threads(void)
+{
+  pthread_attr_t detached;
+  int i, begun = 0;
+
+  (void)pthread_attr_init(&detached);
+  (void)pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  for (i = 0; i < 300; ++i) {
+    pthread_t *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *volatile same = place;
+    begun += place != MAP_FAILED && pthread_create(place, &detached, gives, same) == 0;
+  }
+  SAY(begun);
+}
+
+/* A filter answers that there is no faccessat, whatever the pointer is. */
+static void filtered(void)
+{
+  struct sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat, 0, 1),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
+  char word[] = "true", *arguments[] = {word, NULL}, *environment[] = {NULL};
+
+  SAY(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+  SAY(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
+  SAY(execve(nowhere, arguments, environment));
+  SAY(execve(end - 20, arguments, environment));
+  SAY(execve("/nowhere/at/all", arguments, environment));
+  SAY(execvp("no-such-program-at-all", arguments));
 }
 
 static void times(void)
@@ -139,5 +191,7 @@ int main(void)
   names();
   maps();
   times();
+  threads();
+  filtered();
   return 0;
 }
