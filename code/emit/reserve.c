@@ -5,6 +5,7 @@
 
 #include "base/aver.h"
 #include "emit/emitter.h"
+#include "emit/statedump.h"
 #include "handover/handover.h"
 
 __thread EventThread EventThreadSelf;
@@ -66,10 +67,12 @@ static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitRet
   return thread == NULL || emitter == NULL ? 0 : threadReserve(emitter, thread, kind, unsent, size, waitReturn);
 }
 
-/* bufferSent -- is one of these kinds sent? */
-static inline Bool bufferSent(Word kinds)
+/* bufferSent -- is an event sent that goes out with one of these kinds?  A state dump tells to its end what others
+ * cannot be understood without, also if its kinds are switched off meanwhile: what was sent until then needs it. */
+static inline Bool bufferSent(unsigned kind, Word kinds)
 {
-  return (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & kinds) != 0;
+  return (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & kinds) != 0 ||
+         ((kind == EventStreamDEFINITION || kinds == EVENT_KINDS) && StateDumpTells(kinds));
 }
 
 /* bufferReserve -- room for an event, which is sent if one of these kinds is */
@@ -82,7 +85,7 @@ static inline void *bufferReserve(unsigned kind, Size size, Word at, Word kinds)
   Word place = 0;
 
   AVER(kind < EventStreamsLIMIT && size <= EventSizeMAX);
-  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND && bufferSent(kinds)))
+  if (LIKELY(self != NULL && self->self == self && !EVENT_ATTEND && bufferSent(kind, kinds)))
     place = HandoverReserve((Thread)(void *)self, kind, size, at);
   if (place != 0)
     return place == HandoverNOROOM ? NULL : (void *)place;
@@ -93,7 +96,7 @@ static inline void *bufferReserve(unsigned kind, Size size, Word at, Word kinds)
   emitter = EmitterGet();
   if (emitter == NULL)
     EmitterMiss();
-  while (emitter != NULL && (place = threadPlace(kind, !bufferSent(kinds), size, &wait)) == 0 && wait) {
+  while (emitter != NULL && (place = threadPlace(kind, !bufferSent(kind, kinds), size, &wait)) == 0 && wait) {
     RawEnd(&mask);
     HandoverWait(emitter);
     RawBegin(&mask);
@@ -114,7 +117,7 @@ void *BufferReserveNeeded(unsigned kind, Size size)
   Word at = 0;
 
   /* As EventTry, but any kind that is sent has this sent, too. */
-  if (LIKELY(self != NULL) && EventTryAt(&self->cursor[kind][!bufferSent(EVENT_KINDS)], size, &at))
+  if (LIKELY(self != NULL) && EventTryAt(&self->cursor[kind][!bufferSent(kind, EVENT_KINDS)], size, &at))
     return (void *)at;
   return bufferReserve(kind, size, at, EVENT_KINDS);
 }

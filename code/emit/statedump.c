@@ -82,6 +82,7 @@ enum {
 static StateDumpHook dumpHooks[StateDumpHooksMAX];
 static unsigned dumpBusy;
 static uint32_t dumpPid;     /* of the process that dumpBusy and dumpLate belong to */
+static uint32_t dumpTells;   /* of the process that is telling what does not depend on its threads; 0: none is */
 static uint64_t dumpLate;    /* 0: no dump has begun */
 static unsigned dumpAsked;   /* dumps that were requested so far; */
 static unsigned dumpSeen;    /* its value when the newest dump began, */
@@ -183,12 +184,14 @@ static Bool dumpBegin(void)
     (void)RawCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
   dumpOn();
   dumpMark(TRUE);
+  __atomic_store_n(&dumpTells, dumpPid, __ATOMIC_RELAXED);
   (void)dumpAsk(StateDumpTELL, StateDumpHooksMAX);
   ModulesTell(FALSE);
 #if defined(EventThreadStartCODE)
   dumpThreads();
 #endif
   UserTell();
+  __atomic_store_n(&dumpTells, 0, __ATOMIC_RELAXED);
   dumpLate = EventClockMonotonic() + dumpPatience;
   return TRUE;
 }
@@ -232,6 +235,15 @@ static Bool dumpTell(void)
   told = dumpIdle() || ((dumpLate != 0 || dumpBegin()) && dumpGoOn() && dumpIdle());
   __atomic_store_n(&dumpBusy, 0, __ATOMIC_RELEASE);
   return told;
+}
+
+Bool StateDumpTells(Word kinds)
+{
+  uint32_t pid = __atomic_load_n(&dumpTells, __ATOMIC_RELAXED);
+  Emitter emitter = pid != 0 ? EmitterIfReady() : NULL;
+
+  /* Of another process's number: this is the child of a fork. */
+  return emitter != NULL && emitter->pid == pid && (kinds == EVENT_KINDS || (dumpKinds & kinds) != 0);
 }
 
 void StateDumpAsk(void)

@@ -303,6 +303,32 @@ for (['none', 0, 0], ['off', 0, 1], ['bit', 0, 1], ['on', 1, 0]) {
   is_off($log, [@wanted, 0], "by the program itself, $how");
 }
 
+# A dump that is stopped tells all the same which stacks the events have that were sent until then.
+{
+  my $stacks = "$dir/stacks.paw";
+  my ($lost, $events) = (0, 0);
+  for my $wait (0.005, 0.03) {
+    my $pid = IPC::Open2::open2(my $says, my $hears, "$B/bin/eventrec", '--force', '--paused', '--sample=0', '-s', 24, '-p', 'block', '-o', $stacks, '--',
+                    "$B/prog/frames", 0, 4);
+    chomp(my $program = <$says>);
+    Time::HiRes::sleep(0.1);
+    ctl($program, 'start');
+    Time::HiRes::sleep($wait);
+    ctl($program, 'stop');
+    # A program that ends within a dump has lost the rest: wait until the log does not grow any more.
+    for (my ($size, $looks) = (-1, 0); $size != -s $stacks && ++$looks < 50; ) {
+      $size = -s $stacks;
+      Time::HiRes::sleep(0.4);
+    }
+    close $hears;
+    waitpid $pid, 0;
+    my $sites = `$B/bin/eventview sites --json $stacks`;
+    ($lost, $events) = ($lost + ($sites =~ /"stacks_lost": (\d+)/)[0], $events + ($sites =~ /"allocated_objects": (\d+)/)[0]);
+  }
+  cmp_ok $events, '>', 0, 'a dump was stopped after events were sent';
+  is $lost, 0, 'the stacks of all of them are known';
+}
+
 # A recording that is ended is over: it covers all of its time.
 my $timed = "$dir/timed.paw";
 system "$B/bin/eventrec -t 0.3 -o $timed $B/prog/steady 2>/dev/null";
