@@ -154,7 +154,7 @@ $(B)/lib/libpawprint.a: $(filter-out $(TOOLS_ONLY:$(B)/pic/%=$(B)/obj/%),$(forea
 # The reader as a library for other programs, which see what pawlog.h declares and nothing else of it.
 READER := library symbols heap request recover filter log format base
 reader_pic := $(filter-out $(TOOLS_ONLY) $(B)/pic/base/bt.o,$(foreach r,$(READER),$(patsubst code/%.c,$(B)/pic/%.o,$(call room_src,$(r))))) \
-  $(B)/pic/base/say.o $(B)/pic/source/builtinregistry.o $(patsubst %,$(B)/pic/export/%.o,describe jsondocument output)
+  $(B)/pic/base/newfile.o $(B)/pic/base/say.o $(B)/pic/source/builtinregistry.o $(patsubst %,$(B)/pic/export/%.o,describe jsondocument output)
 $(B)/lib/libpawlog.so: $(reader_pic)
 	$(call say,LD     ,$@)
 	@mkdir -p $(@D)

@@ -5,61 +5,36 @@
 #include "base/page.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/aver.h"
+#include "base/newfile.h"
 #include "base/text.h"
 
-enum { pageBeginsMAX = 512 };
-
-/* pageReplaces -- may the file be replaced: is it not there, empty, or a page of this kind? */
-static Bool pageReplaces(const char *path, const char *begins, Size length)
+/* pageWrite -- write the page where it may be written; NULL, or what failed */
+static const char *pageWrite(NewFile file, void (*write)(FILE *file, void *data), void *data)
 {
-  char begin[pageBeginsMAX];
-  struct stat status;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-  Bool replaces = fd < 0 && errno == ENOENT;
-  ssize_t got;
+  mode_t mask = umask(0);
 
-  if (fd >= 0) {
-    got = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? read(fd, begin, sizeof begin) : -1;
-    replaces = got == 0 || (got >= (ssize_t)length && memcmp(begin, begins, length) == 0);
-    (void)close(fd);
-  }
-  return replaces;
+  (void)umask(mask);
+  if (NewFileBegin(file) != ResOK)
+    return strerror(errno);
+  (void)fchmod(fileno(file->out), 0666 & ~mask);
+  write(file->out, data);
+  return NewFileEnd(file) == ResOK ? NULL : strerror(errno);
 }
 
 const char *PageSave(const char *path, const char *begins, Size length, void (*write)(FILE *file, void *data),
                      void *data)
 {
-  mode_t mask = umask(0);
-  char beside[4096];
-  int fd;
-  FILE *file = NULL;
-  Bool whole;
+  NewFileStruct file;
+  const char *wrong;
 
-  (void)umask(mask);
-  AVER(length > 0 && length <= pageBeginsMAX);
-  if (!pageReplaces(path, begins, length))
-    return "it is there, and is no report";
-  if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
-    return strerror(ENAMETOOLONG);
-  fd = mkstemp(beside);
-  if (fd >= 0)
-    file = fdopen(fd, "w");
-  if (file == NULL)
+  if (NewFileAt(&file, path) != ResOK)
     return strerror(errno);
-  (void)fchmod(fd, 0666 & ~mask);
-  write(file, data);
-  whole = ferror(file) == 0 && fflush(file) == 0;
-  if (fclose(file) == 0 && whole && rename(beside, path) == 0)
-    return NULL;
-  (void)unlink(beside);
-  return strerror(errno);
+  wrong = NewFileReplaces(&file, begins, length) ? pageWrite(&file, write, data) : "it is there, and is no report";
+  NewFileClose(&file);
+  return wrong;
 }
 
 void PageText(FILE *file, const char *bytes, Size length)

@@ -5,23 +5,20 @@
 #include "log/indexfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
 #include "base/crc.h"
+#include "base/newfile.h"
 
 enum {
   indexFileHEAD = sizeof(IndexFileHeadStruct),
   indexFileRECORD = sizeof(IndexFileRecordStruct),
-  indexFileTICK = 20000000, /* ns: files' times go by the system's ticks */
-  indexFileRANDOM = 20      /* characters of a temporary name behind the index's */
+  indexFileTICK = 20000000 /* ns: files' times go by the system's ticks */
 };
 
 _Static_assert(indexFileRECORD == 8 + BlockHeaderSIZE, "a record has no holes");
@@ -34,23 +31,9 @@ struct IndexFileStruct {
   Bool same;                          /* reading: nothing has come to the log since */
   uint64_t next;                      /* reading: the number of the record that is looked at next */
   FileStruct file;                    /* reading: the index file itself */
-  FILE *out;                          /* writing: it; else NULL */
-  int folder;                         /* that the log is in: opened once, all names are looked up in it */
-  char path[IndexFilePathMAX];        /* PATH.idx, for messages; */
-  const char *name;                   /* of that, what it is called in the folder, */
-  char temporary[IndexFilePathMAX];   /* and while it is written */
+  NewFileStruct place;                /* in the folder that the log is in; writing: what is written */
+  char path[IndexFilePathMAX];        /* PATH.idx */
 };
-
-/* indexFileFolder -- open the folder of a path; -1 with errno */
-static int indexFileFolder(const char *path)
-{
-  char folder[IndexFilePathMAX];
-  const char *slash = strrchr(path, '/');
-  int length = slash == NULL ? 0 : (int)(slash + 1 - path);
-
-  (void)snprintf(folder, sizeof folder, "%.*s", length, path);
-  return open(length == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
 
 /* indexFileMake -- an IndexFile for a log, its folder open and nothing else.  The log must be found by its name there:
  * not where it was copied from a pipe or a core, and not where somebody has put another folder in the place of its own.
@@ -64,15 +47,14 @@ static Res indexFileMake(IndexFile *fileReturn, File log, struct stat *status)
   if (file == NULL)
     return ResMEMORY;
   file->log = log;
-  file->file.fd = file->folder = -1;
-  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path - indexFileRANDOM) {
+  file->file.fd = file->place.folder = -1;
+  if (snprintf(file->path, sizeof file->path, "%s.idx", log->path) >= (int)sizeof file->path) {
     free(file);
     return ResLIMIT;
   }
-  file->name = file->path + (name - log->path);
-  file->folder = log->core ? -1 : indexFileFolder(file->path);
-  if (file->folder < 0 || fstat(log->fd, status) != 0 || fstatat(file->folder, name, &named, 0) != 0 ||
-      named.st_dev != status->st_dev || named.st_ino != status->st_ino || !S_ISREG(status->st_mode)) {
+  if (log->core || NewFileAt(&file->place, file->path) != ResOK || fstat(log->fd, status) != 0 ||
+      fstatat(file->place.folder, name, &named, 0) != 0 || named.st_dev != status->st_dev ||
+      named.st_ino != status->st_ino || !S_ISREG(status->st_mode)) {
     IndexFileClose(file);
     return ResUNIMPL;
   }
@@ -84,14 +66,9 @@ void IndexFileClose(IndexFile file)
 {
   int reason = errno;
 
-  if (file->out != NULL) {
-    (void)fclose(file->out);
-    (void)unlinkat(file->folder, file->temporary, 0);
-  }
   if (file->file.fd >= 0)
     (void)close(file->file.fd);
-  if (file->folder >= 0)
-    (void)close(file->folder);
+  NewFileClose(&file->place);
   free(file);
   errno = reason; /* whoever closes it because something failed may say why */
 }
@@ -115,10 +92,10 @@ Bool IndexFileCheck(IndexFile file)
 {
   const IndexFileHeadStruct *head = &file->head;
   uint64_t bytes = IndexFileBytes(file), end = bytes - head->bytes;
-  Bool writes = file->out != NULL;
+  Bool writes = file->place.out != NULL;
   Index i;
 
-  if (file->folder < 0 || (writes && file->file.fd >= 0) || head->checks > IndexFileChecksMAX ||
+  if (file->place.folder < 0 || (writes && file->file.fd >= 0) || head->checks > IndexFileChecksMAX ||
       file->next > head->records || (writes && (head->bytes > IndexFileRoom(file) || head->covered > head->size)))
     return FALSE;
   for (i = 0; i < head->checks; ++i) {
@@ -138,18 +115,10 @@ static uint32_t indexFileHeadCrc(const IndexFileHeadStruct *head)
 
 /* Writing */
 
-/* indexFileMayReplace -- is there nothing of this name, or an index? */
+/* indexFileMayReplace -- is there nothing of this name, an empty file, or an index? */
 static Bool indexFileMayReplace(IndexFile file)
 {
-  char magic[BlockMagicSIZE];
-  int fd = openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  Bool may = fd < 0 && errno == ENOENT;
-
-  if (fd >= 0) {
-    may = FileReadAt(fd, 0, magic, sizeof magic) == ResOK && memcmp(magic, IndexFileMAGIC, sizeof magic) == 0;
-    (void)close(fd);
-  }
-  return may;
+  return NewFileReplaces(&file->place, IndexFileMAGIC, BlockMagicSIZE);
 }
 
 /* indexFileSettle -- let the file system's clock go on, so that whoever changes the log after us gives it another
@@ -164,24 +133,12 @@ static void indexFileSettle(const struct stat *log)
     (void)nanosleep(&tick, NULL);
 }
 
-/* indexFileOpenTemporary -- the file to be written, with room for the head; ResIO with errno set */
-static Res indexFileOpenTemporary(IndexFile file)
+/* indexFileBegin -- the file to be written, with room for the head; ResIO with errno set */
+static Res indexFileBegin(IndexFile file)
 {
-  uint64_t number = 0;
-  int fd;
+  Res res = NewFileBegin(&file->place);
 
-  (void)!getrandom(&number, sizeof number, 0);
-  (void)snprintf(file->temporary, sizeof file->temporary, "%s.%016" PRIx64, file->name, number);
-  fd = openat(file->folder, file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd >= 0)
-    file->out = fdopen(fd, "w");
-  if (file->out != NULL)
-    return fseek(file->out, indexFileHEAD, SEEK_SET) == 0 ? ResOK : ResIO;
-  if (fd >= 0) {
-    (void)FileCloseFailed(fd);
-    (void)unlinkat(file->folder, file->temporary, 0);
-  }
-  return ResIO;
+  return res == ResOK && fseek(file->place.out, indexFileHEAD, SEEK_SET) != 0 ? ResIO : res;
 }
 
 Res IndexFileCreate(IndexFile *fileReturn, File log)
@@ -192,7 +149,7 @@ Res IndexFileCreate(IndexFile *fileReturn, File log)
 
   if (res != ResOK)
     return res;
-  res = indexFileMayReplace(file) ? indexFileOpenTemporary(file) : ResPARAM;
+  res = indexFileMayReplace(file) ? indexFileBegin(file) : ResPARAM;
   if (res != ResOK) {
     IndexFileClose(file);
     return res;
@@ -208,9 +165,9 @@ void IndexFileAdd(IndexFile file, uint64_t offset, const unsigned char *header, 
 {
   IndexFileHead head = &file->head;
 
-  AVER(file->out != NULL && head->checks == 0 && offset < head->size);
-  (void)fwrite(&offset, sizeof offset, 1, file->out); /* IndexFileFinish sees whether it failed */
-  (void)fwrite(header, BlockHeaderSIZE, 1, file->out);
+  AVER(file->place.out != NULL && head->checks == 0 && offset < head->size);
+  (void)fwrite(&offset, sizeof offset, 1, file->place.out); /* IndexFileFinish sees whether it failed */
+  (void)fwrite(header, BlockHeaderSIZE, 1, file->place.out);
   ++head->records;
   head->covered = size < head->size - offset ? offset + size : head->size;
 }
@@ -219,11 +176,11 @@ void IndexFileKeep(IndexFile file, uint32_t kept, const LogPositionStruct *posit
 {
   IndexFileHead head = &file->head;
 
-  AVER(file->out != NULL);
+  AVER(file->place.out != NULL);
   AVER(IndexFileCheck(file));
   if (head->checks == IndexFileChecksMAX || size > IndexFileRoom(file) - head->bytes)
     return;
-  (void)fwrite(bytes, size, 1, file->out);
+  (void)fwrite(bytes, size, 1, file->place.out);
   head->kept = kept;
   head->check[head->checks++] = (IndexFilePointStruct){
     .position = *position, .offset = IndexFileBytes(file), .size = (uint32_t)size, .crc = Crc32c(0, bytes, size)};
@@ -241,7 +198,7 @@ void IndexFileKeepNone(IndexFile file)
 static void indexFileShare(IndexFile file)
 {
   struct stat log, its;
-  int fd = fileno(file->out);
+  int fd = fileno(file->place.out);
   mode_t mode;
 
   if (fstat(file->log->fd, &log) != 0)
@@ -257,7 +214,7 @@ static void indexFileShare(IndexFile file)
 Res IndexFileFinish(IndexFile file)
 {
   IndexFileHead head = &file->head;
-  FILE *out = file->out;
+  FILE *out = file->place.out;
 
   AVER(out != NULL);
   AVER(IndexFileCheck(file));
@@ -266,10 +223,7 @@ Res IndexFileFinish(IndexFile file)
       ftruncate(fileno(out), (off_t)IndexFileBytes(file)) != 0)
     return ResIO;
   indexFileShare(file);
-  if (renameat(file->folder, file->temporary, file->folder, file->name) != 0)
-    return ResIO;
-  file->out = NULL;
-  return fclose(out) == 0 ? ResOK : ResIO;
+  return NewFileEnd(&file->place);
 }
 
 /* Reading */
@@ -369,7 +323,7 @@ Res IndexFileOpen(IndexFile *fileReturn, File log, const char **whyReturn)
     return res == ResMEMORY ? res : ResEND;
   *whyReturn = NULL;
   file->file.path = file->path;
-  file->file.fd = openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  file->file.fd = NewFileOld(&file->place);
   if (file->file.fd < 0 && errno == ENOENT)
     res = ResEND;
   else if (file->file.fd < 0)

@@ -2,12 +2,15 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <float.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +18,7 @@
 #include "base/bt.h"
 #include "base/crc.h"
 #include "base/grow.h"
+#include "base/page.h"
 #include "base/say.h"
 #include "base/settings.h"
 #include "base/text.h"
@@ -494,6 +498,124 @@ static void testSettings(void)
   TapOk(SettingsGet("log=%2", "log", value, sizeof value) == NULL, "a malformed value is none");
 }
 
+/* ---- pages ---- */
+
+static const char pageBegins[] = "<p>made by basetest\n";
+static char pageFolder[] = "/tmp/basepageXXXXXX", pagePath[64];
+
+/* pageAt -- the path of a file in a folder of the test's */
+static const char *pageAt(const char *name)
+{
+  static char path[2][128];
+  static Index next;
+
+  next = 1 - next;
+  (void)snprintf(path[next], sizeof path[next], "%s/%s", pageFolder, name);
+  return path[next];
+}
+
+static void pagePut(const char *path, const char *text)
+{
+  FILE *file = fopen(path, "w");
+
+  if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0)
+    TapOk(FALSE, "%s can be written", path);
+}
+
+/* pageIs -- is this what the file says? */
+static Bool pageIs(const char *name, const char *text)
+{
+  char bytes[256];
+  FILE *file = fopen(pageAt(name), "r");
+  Size size = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
+
+  if (file != NULL)
+    (void)fclose(file);
+  return file != NULL && size == strlen(text) && memcmp(bytes, text, size) == 0;
+}
+
+/* pageFiles -- how many files match a pattern; *firstReturn: the first one's name */
+static Count pageFiles(char firstReturn[64], const char *pattern)
+{
+  glob_t found = {0};
+  Count count = glob(pageAt(pattern), 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+  if (count > 0)
+    (void)snprintf(firstReturn, 64, "%s", strrchr(found.gl_pathv[0], '/') + 1);
+  globfree(&found);
+  return count;
+}
+
+static void pagePlain(FILE *file, void *data)
+{
+  fputs(pageBegins, file);
+  fputs(data, file);
+}
+
+/* pageExchange -- write the page; meanwhile a link to another folder comes in the place of the page's own, and there is
+ * a file in that with the name which the page has until it is whole */
+static void pageExchange(FILE *file, void *data)
+{
+  char name[64] = "none", forged[72];
+
+  pagePlain(file, data);
+  (void)pageFiles(name, "place/page.html.*");
+  (void)snprintf(forged, sizeof forged, "other/%s", name);
+  pagePut(pageAt(forged), "forged");
+  (void)rename(pageAt("place"), pageAt("away"));
+  (void)symlink("other", pageAt("place"));
+}
+
+/* pageFull -- the same, and there is no room for the page */
+static void pageFull(FILE *file, void *data)
+{
+  int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+  pageExchange(file, data);
+  (void)dup2(full, fileno(file));
+  (void)close(full);
+}
+
+static const char *pageSave(void (*write)(FILE *file, void *data))
+{
+  static char text[] = "its text\n";
+
+  return PageSave(pagePath, pageBegins, sizeof pageBegins - 1, write, text);
+}
+
+/* pageBack -- the page's own folder is at its place again, and in the other one is a page that somebody needs */
+static void pageBack(void)
+{
+  (void)unlink(pageAt("place"));
+  (void)rename(pageAt("away"), pageAt("place"));
+  pagePut(pageAt("other/page.html"), "precious");
+}
+
+static void testPage(void)
+{
+  static const char whole[] = "<p>made by basetest\nits text\n";
+  char command[64], name[64];
+  const char *wrong;
+
+  (void)!mkdtemp(pageFolder);
+  (void)mkdir(pageAt("place"), 0700);
+  (void)mkdir(pageAt("other"), 0700);
+  (void)snprintf(pagePath, sizeof pagePath, "%s", pageAt("place/page.html"));
+  TapOk(pageSave(pagePlain) == NULL && pageIs("place/page.html", whole), "a page is written");
+  pageBack();
+  TapOk(pageSave(pageExchange) == NULL && pageIs("other/page.html", "precious"),
+        "another folder comes in the place of a page's while it is written: nothing is replaced in that");
+  TapOk(pageIs("away/page.html", whole), "the page is where its folder is now");
+  pageBack();
+  (void)unlink(pageAt("place/page.html"));
+  wrong = pageSave(pageFull);
+  TapOk(wrong != NULL && strcmp(wrong, strerror(ENOSPC)) == 0, "there is no room for it, which is said");
+  TapIs(pageFiles(name, "away/*"), 0, "and nothing of it is left, wherever its folder is");
+  TapOk(pageIs("other/page.html", "precious"), "nor is anything replaced");
+  (void)snprintf(command, sizeof command, "rm -rf %s", pageFolder);
+  TapIs(system(command), 0, "the folders go");
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed() | 1;
@@ -512,6 +634,7 @@ int main(void)
   testBT();
   testGrow();
   testSettings();
+  testPage();
   testAver();
   return TapDone();
 }
