@@ -269,8 +269,8 @@ static Res extractFirst(Extract extract)
 
   PawPositionOfTime(&cut, extract->log, extract->request->from);
   if (objects)
-    res = HeapAtRestore(&from, extract->heap, extract->log, extract->request, &cut);
-  if (res == ResOK && LogPositionCompare(&from, &first) > 0)
+    HeapAtRestore(&from, extract->heap, extract->log, extract->request, &cut);
+  if (LogPositionCompare(&from, &first) > 0)
     res = extractPassBefore(extract, &first, &from, FALSE);
   if (res == ResOK)
     res = extractPassBefore(extract, &from, &cut, objects);
@@ -320,7 +320,7 @@ static Res extractFind(Extract extract)
     res = extractPass(extract, &request, extractHeirsWant, extractHeirEvent);
     HeapCatchUp(extract->heap);
     extract->ahead = FALSE;
-    restored = HeapRestore(extract->heap, &bytes, UINT32_MAX);
+    restored = HeapRestore(extract->heap, &bytes, UINT32_MAX, SIZE_MAX);
   }
   free(bytes.bytes);
   return res != ResOK ? res : restored != ResOK ? restored : extract->res;

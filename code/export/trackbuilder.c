@@ -83,9 +83,8 @@ static Res trackBefore(TrackBuilder builder, LogRequest drawn)
 
   builder->before = TRUE;
   PawPositionOfTime(&to, builder->log, drawn->from);
-  res = HeapAtRestore(&from, builder->heap, builder->log, drawn, &to);
-  if (res == ResOK)
-    res = beforeRead(builder, drawn, &from, &to);
+  HeapAtRestore(&from, builder->heap, builder->log, drawn, &to);
+  res = beforeRead(builder, drawn, &from, &to);
   HeapCatchUp(builder->heap);
   if (res == ResOK)
     res = TrackHeapLives(builder);

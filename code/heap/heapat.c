@@ -11,7 +11,13 @@
 #include "base/grow.h"
 #include "heap/heapsave.h"
 
-enum { atSitesMAX = 1 << 24 };
+enum {
+  atSitesMAX = 1 << 24,
+  atSiteBYTES = 2 * sizeof(uint64_t) + 4 * sizeof(HeapObjectStruct), /* of memory, about */
+  atRoomMIN = 64 << 20, /* bytes of memory that a check point of any log may take; besides, */
+  atRoomBYTE = 8,       /* so many for each byte of the log, */
+  atRoomEVENT = 128     /* and no more than so many for each event */
+};
 
 /* Sites */
 
@@ -89,11 +95,15 @@ static Res atSave(HeapAt state, HeapBytes to)
   return HeapSave(to, state->heap);
 }
 
-/* atSites -- read the sites into `state`, or skip them if that is NULL; FALSE: they are impossible */
-static Bool atSites(Count *countReturn, HeapAt state, HeapBytes from)
+/* atSites -- read the sites into `state`, or skip them if that is NULL; FALSE: they are impossible, or there is no room
+ * for them in so many bytes of memory, of which those that they take are subtracted */
+static Bool atSites(Count *countReturn, Size *room, HeapAt state, HeapBytes from)
 {
   uint64_t count = HeapBytesGet(from), i;
 
+  if (count > *room / atSiteBYTES)
+    return FALSE;
+  *room -= (Size)count * atSiteBYTES;
   for (i = 0; i < count && !from->failed; ++i) {
     uint64_t site = HeapBytesGet(from);
     if (state != NULL && (site == 0 || atSiteAdd(state, site) != i + 1))
@@ -109,36 +119,58 @@ static Bool atAll(const LogRequestStruct *only)
   return only->kinds == UINT32_MAX && only->choose == NULL && only->accept == NULL;
 }
 
-/* atRestore -- HeapAtRestore, and the sites go to `state` if it is not NULL */
-static Res atRestore(LogPosition position, Heap heap, HeapAt state, Log log, const LogPositionStruct *before)
+/* atRoom -- bytes of memory that a check point of the log may take, so that a file beside a log costs no more than the
+ * log itself might.  A log may be a hole, mostly, and its blocks may announce more events than they have. */
+static Size atRoom(Log log)
 {
-  static const LogPositionStruct first = LogPositionFIRST;
+  LogSummaryStruct summary;
+  uint64_t bytes, events;
+
+  LogSummarize(&summary, log);
+  bytes = summary.bytes * atRoomBYTE;
+  events = summary.events * atRoomEVENT;
+  return atRoomMIN + (Size)(events < bytes ? events : bytes);
+}
+
+/* atPoint -- restore the nearest check point before `before`, its sites to `state` if that is not NULL; else why not */
+static Res atPoint(LogPosition position, Heap heap, HeapAt state, Log log, const LogPositionStruct *before)
+{
   HeapBytesStruct from = {.next = 0};
   IndexFile file = LogKnown(log);
+  Size room = file != NULL ? atRoom(log) : 0;
   Count sites;
   Res res = file != NULL ? IndexFileNearest(position, &from.bytes, &from.size, file, HeapSaveVERSION, before) : ResEND;
 
-  if (res == ResOK && !atSites(&sites, state, &from))
+  if (res == ResOK && !atSites(&sites, &room, state, &from))
     res = ResFORMAT;
   if (res == ResOK)
-    res = HeapRestore(heap, &from, sites);
+    res = HeapRestore(heap, &from, sites, room);
   free(from.bytes);
-  if (res != ResOK)
-    *position = first;
-  if (res == ResFORMAT && state != NULL) {
-    HeapTableFinish(&state->sites);
-    return HeapTableInit(&state->sites);
-  }
-  return res == ResMEMORY ? res : ResOK;
+  return res;
 }
 
-Res HeapAtRestore(LogPosition position, Heap heap, Log log, const LogRequestStruct *only,
-                        const LogPositionStruct *before)
+void HeapAtRestore(LogPosition position, Heap heap, Log log, const LogRequestStruct *only,
+                   const LogPositionStruct *before)
 {
   static const LogPositionStruct first = LogPositionFIRST;
 
-  *position = first;
-  return atAll(only) ? atRestore(position, heap, NULL, log, before) : ResOK;
+  if (!atAll(only) || atPoint(position, heap, NULL, log, before) != ResOK)
+    *position = first;
+}
+
+/* atRestore -- the same for a state and its sites; ResMEMORY */
+static Res atRestore(HeapAt state, const LogPositionStruct *before)
+{
+  static const LogPositionStruct first = LogPositionFIRST;
+
+  if (atPoint(&state->from, state->heap, state, state->log, before) == ResOK)
+    return ResOK;
+  state->from = first;
+  HeapTableFinish(&state->sites);
+  free(state->site);
+  state->site = NULL;
+  state->siteCapacity = 0;
+  return HeapTableInit(&state->sites);
 }
 
 /* The request */
@@ -204,7 +236,7 @@ Res HeapAtCreate(HeapAt *stateReturn, Log log, const LogRequestStruct *only, con
   atRequest(state, only);
   if (client == NULL && atAll(only) && only->from == 0 && only->to == UINT64_MAX && only->start == NULL &&
       only->end == NULL && only->count == UINT64_MAX)
-    res = atRestore(&state->from, state->heap, state, log, position);
+    res = atRestore(state, position);
   if (res != ResOK)
     HeapAtDestroy(state);
   return res;

@@ -5,7 +5,8 @@
  * position on, else from the log's beginning.  The result is the same.
  *
  * A check point is the whole heap (heapsave.h) with the sites of its objects.  It is used by requests for all events:
- * one that leaves out processes, types or events has another heap, and reads the log from its beginning.
+ * one that leaves out processes, types or events has another heap, and reads the log from its beginning.  A check point
+ * for which there is no memory, or which would take more than reading the log might, is not used (.state.room).
  *
  * A state belongs to one thread at a time, and its log must not be closed before it is destroyed.
  *
@@ -49,13 +50,12 @@ extern void HeapAtDestroy(HeapAt state);
 /* HeapAtSite -- where the object was asked for; 0 if that was not recorded, or there are more than 16 M such places */
 extern uint64_t HeapAtSite(HeapAt state, const HeapObjectStruct *object);
 
-/* HeapAtRestore -- restore an empty heap from the nearest check point before `position`, if there is one and `only`
- * chooses all events.  No hook is called, and the objects' `client` is meaningless.
+/* HeapAtRestore -- restore an empty heap from the nearest check point before `position`, if there is one that can be
+ * had and `only` chooses all events.  No hook is called, and the objects' `client` is meaningless.
  * positionReturn  where reading must go on; the log's beginning if nothing was restored
- * returns         ResMEMORY
  */
-extern Res HeapAtRestore(LogPosition positionReturn, Heap heap, Log log, const LogRequestStruct *only,
-                         const LogPositionStruct *position);
+extern void HeapAtRestore(LogPosition positionReturn, Heap heap, Log log, const LogRequestStruct *only,
+                          const LogPositionStruct *position);
 
 /* HeapAtKeep -- read the log and add check points to its index file; a hook for LogIndexWrite
  * HeapAtKeepEvery -- the same, with at least `interval` events between two check points */

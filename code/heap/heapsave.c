@@ -9,7 +9,8 @@
  * that the chains are as they were.  A reference to a pool is its place in this order plus one, or 0 for none.  A pool
  * that was destroyed is written only if something refers to it; those pools come last, in the order of references.
  *
- * The bytes may come from a file that somebody made: each number is checked before it indexes or counts anything.
+ * The bytes may come from a file that somebody made: each number is checked before it indexes or counts anything, and
+ * memory is taken only as long as there is room for it (saveTake).
  */
 #include "heap/heapsave.h"
 
@@ -32,7 +33,8 @@ typedef struct saveStruct {
   HeapBytes bytes;
   Bool reads;          /* the heap is read from the bytes; else it is written */
   Heap heap;
-  Count clients;       /* reading: the largest `client` that an object may have */
+  Count clients;       /* reading: the largest `client` that an object may have, */
+  Size room;           /* and the bytes of memory that may still be taken */
   Res res;             /* ResMEMORY once there is none */
   HeapProcess process; /* the process that is being saved, and its parts: */
   HeapPool *pool;      /* owned; pools by their order in the bytes */
@@ -66,6 +68,19 @@ static Count saveCount(Save save, Count count)
     return 0;
   }
   return (Count)number;
+}
+
+/* saveTake -- reading: memory for so many things is going to be taken; FALSE: there is no room for them */
+static Bool saveTake(Save save, Count count, Size size)
+{
+  if (!save->reads)
+    return TRUE;
+  if (count > save->room / size) {
+    save->bytes->failed = TRUE;
+    return FALSE;
+  }
+  save->room -= count * size;
+  return TRUE;
 }
 
 /* Objects */
@@ -119,6 +134,8 @@ static void saveTableGet(Save save, HeapTable table, Count count, Bool objects)
   uint64_t addr = 0;
 
   HeapTableFinish(table);
+  if (!saveTake(save, HeapTableCapacity(count), sizeof(HeapObjectStruct)))
+    return;
   if (HeapTableMake(table, count) != ResOK)
     save->res = ResMEMORY;
   for (; count > 0 && saveGood(save); --count) {
@@ -166,9 +183,11 @@ static void saveObject(Save save, HeapObject object)
 
 /* Pools */
 
-/* savePoolMeet -- the next pool; if it is NULL, a new one, still empty; NULL: no memory */
+/* savePoolMeet -- the next pool; if it is NULL, a new one, still empty; NULL: no memory, or no room */
 static HeapPool savePoolMeet(Save save, HeapPool pool)
 {
+  if (pool == NULL && !saveTake(save, 1, sizeof *pool))
+    return NULL;
   if (!Grow(&save->pool, &save->poolCapacity, save->pools, sizeof *save->pool) ||
       (pool == NULL && (pool = calloc(1, sizeof *pool)) == NULL)) {
     save->res = ResMEMORY;
@@ -286,6 +305,9 @@ static void saveThreads(Save save)
   Index i;
 
   free(save->thread);
+  save->thread = NULL;
+  if (!saveTake(save, process->threads, sizeof *thread + sizeof thread))
+    return;
   save->res = HeapThreadsByNumber(&save->thread, &count, process);
   for (i = 0; i < count && saveGood(save); ++i) {
     if (save->reads && (save->thread[i] = calloc(1, sizeof *thread)) == NULL) {
@@ -407,6 +429,8 @@ static void saveSeen(Save save, HeapSeen seen)
   Count types = saveCount(save, seen->types);
   Index i;
 
+  if (!saveTake(save, types, sizeof *seen->counts))
+    return;
   if (!HeapSeenTypes(seen, types)) {
     save->res = ResMEMORY;
     return;
@@ -516,7 +540,10 @@ static void saveHeap(Save save)
   if (heap->res != ResOK)
     save->res = heap->res;
   while (saveGood(save) && (number = saveNext(&is, save, number)) != 0) {
-    HeapProcess process = save->reads || is == saveLIVES ? HeapProcessOf(heap, (Index)number - 1) : NULL;
+    HeapProcess process;
+    if (!saveTake(save, 1, is == saveLIVES ? sizeof *process : sizeof(HeapSeenStruct)))
+      break;
+    process = save->reads || is == saveLIVES ? HeapProcessOf(heap, (Index)number - 1) : NULL;
     if (is != saveLIVES && (process != NULL || !save->reads))
       savePast(save, (Index)number - 1);
     else if (process != NULL)
@@ -543,14 +570,14 @@ Res HeapSave(HeapBytes to, Heap heap)
   return saveGood(&save) ? ResOK : ResMEMORY;
 }
 
-Res HeapRestore(Heap heap, HeapBytes from, Count clients)
+Res HeapRestore(Heap heap, HeapBytes from, Count clients, Size room)
 {
-  saveStruct save = {.bytes = from, .reads = TRUE, .heap = heap, .clients = clients};
+  saveStruct save = {.bytes = from, .reads = TRUE, .heap = heap, .clients = clients, .room = room};
 
   HeapClear(heap);
-  if (HeaderTimesLook(&heap->times, heap->log) != ResOK)
-    return ResMEMORY;
-  saveHeap(&save);
+  save.res = HeaderTimesLook(&heap->times, heap->log);
+  if (saveGood(&save))
+    saveHeap(&save);
   from->failed |= from->size - from->next != savePAD || !HeaderTimesFrom(&heap->times, heap->times.next) ||
                   !HeapCheck(heap);
   if (saveGood(&save))

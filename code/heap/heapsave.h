@@ -27,9 +27,10 @@ extern Res HeapSave(HeapBytes to, Heap heap);
  *
  * from     `next` is where HeapSave began; nothing follows what it wrote
  * clients  the largest `client` that an object may have
- * returns  ResMEMORY; ResFORMAT: the bytes have another version, or are unsound.  The heap is empty then.  About 20 ns
- *          for each object.
+ * room     bytes of memory that the heap may take, about
+ * returns  ResMEMORY; ResFORMAT: the bytes have another version, or are unsound, or there is no room.  The heap is
+ *          empty then.  About 20 ns for each object.
  */
-extern Res HeapRestore(Heap heap, HeapBytes from, Count clients);
+extern Res HeapRestore(Heap heap, HeapBytes from, Count clients, Size room);
 
 #endif /* HEAP_HEAPSAVE_H */

@@ -50,13 +50,18 @@ Res HeapTableInit(HeapTable table)
   return tableMake(table, tableMIN);
 }
 
-Res HeapTableMake(HeapTable table, Count count)
+Count HeapTableCapacity(Count count)
 {
   Count capacity = tableMIN;
 
   while (tableLimit(capacity) < count && capacity <= SIZE_MAX / sizeof(HeapObjectStruct) / 2)
     capacity *= 2;
-  return tableMake(table, capacity);
+  return capacity;
+}
+
+Res HeapTableMake(HeapTable table, Count count)
+{
+  return tableMake(table, HeapTableCapacity(count));
 }
 
 void HeapTableFinish(HeapTable table)

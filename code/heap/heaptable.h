@@ -50,8 +50,10 @@ typedef struct HeapTableStruct {
 extern Res HeapTableInit(HeapTable table);
 extern void HeapTableFinish(HeapTable table);
 
-/* HeapTableMake -- an empty table with room for `count` objects.  ResMEMORY. */
+/* HeapTableMake -- an empty table with room for `count` objects.  ResMEMORY.
+ * HeapTableCapacity -- the places that it has */
 extern Res HeapTableMake(HeapTable table, Count count);
+extern Count HeapTableCapacity(Count count);
 
 /* HeapTableShare -- a table with the objects of another; ResMEMORY
  * HeapTableOwn -- its objects are going to change: if they are shared it gets a copy.  ResMEMORY. */

@@ -275,17 +275,19 @@ static Bool indexFileFitsAll(IndexFile file)
   return records == 0 || indexFileFits(file, records - 1);
 }
 
-/* indexFileSound -- are the head's numbers those of a file of this length? */
-static Bool indexFileSound(const IndexFileHeadStruct *head, uint64_t size)
+/* indexFileSound -- are the head's numbers those of a file of this length, and do check points keep to their room? */
+static Bool indexFileSound(IndexFile file)
 {
+  IndexFileHead head = &file->head;
+  uint64_t size = file->file.size;
   Index i;
 
   if (head->crc != indexFileHeadCrc(head) || head->checks > IndexFileChecksMAX || head->bytes > size - indexFileHEAD ||
       head->records > (size - indexFileHEAD) / indexFileRECORD ||
-      size != indexFileHEAD + head->records * indexFileRECORD + head->bytes)
+      size != indexFileHEAD + head->records * indexFileRECORD + head->bytes || head->bytes > IndexFileRoom(file))
     return FALSE;
   for (i = 0; i < head->checks; ++i)
-    if (head->check[i].size > IndexFileCheckBytesMAX || head->check[i].offset > size ||
+    if (head->check[i].size > head->bytes || head->check[i].offset > size ||
         head->check[i].size > size - head->check[i].offset)
       return FALSE;
   return TRUE;
@@ -303,7 +305,7 @@ static const char *indexFileHead(IndexFile file, const struct stat *log)
     return "is damaged";
   if (head->version != IndexFileVERSION)
     return "is an index of another version";
-  if (!indexFileSound(head, file->file.size))
+  if (!indexFileSound(file))
     return "is damaged";
   if (file->log->size < head->size)
     return "is of a longer log";

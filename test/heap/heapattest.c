@@ -6,6 +6,8 @@
  * enough in time that much is held back, resized and told at any moment.
  */
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/crc.h"
@@ -495,7 +497,7 @@ static void testDamage(void)
   size = bytes.size;
   for (i = 0; i < size; ++i) {
     damaged = (HeapBytesStruct){.bytes = bytes.bytes, .size = i};
-    refused += HeapRestore(state->heap, &damaged, UINT32_MAX) == ResFORMAT;
+    refused += HeapRestore(state->heap, &damaged, UINT32_MAX, SIZE_MAX) == ResFORMAT;
   }
   TapIs(refused, size, "no beginning of a saved heap can be restored");
   damaged = (HeapBytesStruct){.bytes = malloc(size), .size = size};
@@ -507,7 +509,7 @@ static void testDamage(void)
     damaged.next = 0;
     damaged.failed = FALSE;
     other = stateAt(log, &all, &positions.position[positions.count / 2], NULL);
-    if (HeapRestore(other->heap, &damaged, other->sites.count) == ResOK) {
+    if (HeapRestore(other->heap, &damaged, other->sites.count, below(3) == 0 ? below(1 << 20) : SIZE_MAX) == ResOK) {
       LogRequestStruct request = other->request;
       lookAt(other, log);
       request.start = &positions.position[positions.count / 2];
@@ -522,7 +524,7 @@ static void testDamage(void)
   TapOk(taken > 100, "bytes that say something else are gone on with (%zu) or refused", taken);
   free(damaged.bytes);
   bytes.next = 0;
-  TapIs(HeapRestore(state->heap, &bytes, UINT32_MAX), ResOK, "what is not damaged can be restored afterwards");
+  TapIs(HeapRestore(state->heap, &bytes, UINT32_MAX, SIZE_MAX), ResOK, "what is not damaged can be restored then");
   free(bytes.bytes);
   free(positions.position);
   HeapAtDestroy(state);
@@ -580,10 +582,10 @@ static void testVersion(void)
   int fd = open(indexPath, O_RDWR);
 
   before = --bytes.bytes[0], behind = before + 2;
-  TapOk(before + 1 == HeapSaveVERSION && HeapRestore(state->heap, &bytes, UINT32_MAX) == ResFORMAT,
+  TapOk(before + 1 == HeapSaveVERSION && HeapRestore(state->heap, &bytes, UINT32_MAX, SIZE_MAX) == ResFORMAT,
         "a heap saved by the version before is not restored");
   bytes.next = 0, bytes.failed = FALSE, bytes.bytes[0] = (unsigned char)behind;
-  TapOk(HeapRestore(state->heap, &bytes, UINT32_MAX) == ResFORMAT, "nor one saved by the next version");
+  TapOk(HeapRestore(state->heap, &bytes, UINT32_MAX, SIZE_MAX) == ResFORMAT, "nor one saved by the next version");
   TapOk(digestAt(log, &all, &last, &from) == right && from, "a check point of this version is used");
   LogClose(log);
   ++head.kept;
@@ -694,6 +696,129 @@ static void testMany(void)
   LogClose(plain);
 }
 
+/* What an index asks for that somebody made: check points of zeros, which say that a process has as many threads as the
+ * bytes can have. */
+enum { dearSMALL = 2 << 20, dearLARGE = 64 << 20, dearTHREAD = 11 }; /* bytes; of one thread at least */
+
+/* dearBytes -- such a check point */
+static unsigned char *dearBytes(Size size)
+{
+  HeapBytesStruct to = {.size = 0};
+  Index i;
+
+  HeapBytesPut(&to, 0); /* sites */
+  HeapBytesPut(&to, HeapSaveVERSION);
+  for (i = 0; i < 7; ++i)
+    HeapBytesPut(&to, 0); /* of the heap */
+  HeapBytesPut(&to, 1); /* the first process, */
+  HeapBytesPut(&to, 1); /* which lives, */
+  HeapBytesPut(&to, (size - 200) / dearTHREAD); /* and its threads */
+  to.bytes = realloc(to.bytes, size);
+  if (to.bytes == NULL)
+    fail("no memory");
+  memset(to.bytes + to.size, 0, size - to.size);
+  return to.bytes;
+}
+
+/* dearIndex -- let the index file of the log have one, and no other */
+static void dearIndex(Size size)
+{
+  IndexFileHeadStruct head;
+  unsigned char *bytes = dearBytes(size);
+  int fd = open(indexPath, O_RDWR | O_CLOEXEC);
+  uint64_t at;
+
+  if (pread(fd, &head, sizeof head, 0) != sizeof head)
+    fail("no index file");
+  at = sizeof head + head.records * sizeof(IndexFileRecordStruct);
+  head.kept = HeapSaveVERSION;
+  head.checks = 1;
+  head.bytes = size;
+  head.check[0] = (IndexFilePointStruct){.offset = at, .size = (uint32_t)size, .crc = Crc32c(0, bytes, size)};
+  head.crc = Crc32c(0, &head, offsetof(IndexFileHeadStruct, crc));
+  if (pwrite(fd, &head, sizeof head, 0) != sizeof head || pwrite(fd, bytes, size, (off_t)at) != (ssize_t)size ||
+      ftruncate(fd, (off_t)(at + size)) != 0)
+    fail("no index file");
+  (void)close(fd);
+  free(bytes);
+}
+
+/* dearRead -- in a process that may map so many bytes, or 0: any number: is the state at the end of the log this one,
+ * and read from its beginning?  Returns how many more bytes were resident than here at most. */
+static uint64_t dearRead(uint64_t right, uint64_t most, Bool *rightReturn)
+{
+  static const LogPositionStruct last = LogPositionLAST;
+  struct rlimit limit = {most, most};
+  struct rusage here, there;
+  Log log = openLog();
+  int status = -1;
+  Bool from;
+  pid_t pid;
+
+  TapOk(LogKnown(log) != NULL, "the index is used");
+  (void)fflush(stdout);
+  pid = fork();
+  if (pid == 0) {
+    (void)!freopen("/dev/null", "w", stdout);
+    if (most > 0)
+      (void)setrlimit(RLIMIT_AS, &limit);
+    _exit(digestAt(log, &all, &last, &from) != right || from);
+  }
+  (void)waitpid(pid, &status, 0);
+  (void)getrusage(RUSAGE_SELF, &here);
+  (void)getrusage(RUSAGE_CHILDREN, &there);
+  LogClose(log);
+  *rightReturn = status == 0;
+  return there.ru_maxrss > here.ru_maxrss ? (uint64_t)(there.ru_maxrss - here.ru_maxrss) << 10 : 0;
+}
+
+/* addressSpace -- bytes that the process has mapped */
+static uint64_t addressSpace(void)
+{
+  FILE *file = fopen("/proc/self/statm", "r");
+  unsigned long pages = 0;
+
+  if (file == NULL || fscanf(file, "%lu", &pages) != 1)
+    fail("/proc/self/statm cannot be read");
+  (void)fclose(file);
+  return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* testDear -- a check point costs no more than the log might; where there is no memory for it, the log is read */
+static void testDear(void)
+{
+  const char *san = getenv("SAN");
+  Bool sanitized = san != NULL && *san != '\0'; /* then a program ends where there is no memory */
+  static const LogPositionStruct last = LogPositionLAST;
+  Log plain = longLog(), log;
+  uint64_t right = digestAt(plain, &all, &last, NULL), taken;
+  HeapAt state = stateAt(plain, &all, &last, NULL);
+  HeapBytesStruct bytes = saveHalf(plain);
+  Bool good;
+
+  TapIs(HeapRestore(state->heap, &bytes, UINT32_MAX, 100), ResFORMAT, "without room a heap is not restored");
+  bytes.next = 0, bytes.failed = FALSE;
+  TapIs(HeapRestore(state->heap, &bytes, UINT32_MAX, SIZE_MAX), ResOK, "where there is room it is");
+  free(bytes.bytes);
+  HeapAtDestroy(state);
+  LogClose(plain);
+  LogClose(indexedLog(1 << 20));
+  dearIndex(dearSMALL);
+  log = openLog();
+  TapOk(LogKnown(log) == NULL, "an index is not used that has more than half of the log's bytes in check points");
+  LogClose(log);
+  if (truncate(path, 3 * dearLARGE) != 0) /* mostly a hole */
+    fail("no log");
+  LogClose(indexedLog(1 << 20));
+  dearIndex(dearSMALL);
+  taken = dearRead(right, 0, &good);
+  TapOk(good, "a check point with more threads than the log can have events is not used");
+  TapOk(taken < 64 << 20, "and takes no memory to speak of (%llu)", (unsigned long long)taken);
+  dearIndex(dearLARGE);
+  (void)dearRead(right, addressSpace() + dearLARGE / 2, &good);
+  TapOk(good || sanitized, "where there is no memory for a check point, the log is read from its beginning");
+}
+
 /* A filed request that is left in the middle: the state is that at where it was left. */
 static struct {
   Bool (*real)(LogRequest request, LogEvent event);
@@ -756,6 +881,7 @@ int main(void)
   testChecks();
   testLeave();
   testMany();
+  testDear();
   unlink(path);
   unlink(indexPath);
   return TapDone();
