@@ -307,6 +307,7 @@ static HeapObject applyRetold(HeapReorder order, HeapInput input, HeapObject pla
   HeapActPresume(order, input, place);
   order->operation.told = FALSE;
   HeapTableDelete(&input->pool->table, place);
+  HeapReorderDue(order, HeapActPlace(input));
   return HeapTableSeek(&input->pool->table, HeapActPlace(input));
 }
 

@@ -353,6 +353,7 @@ Res HeapForkHad(Heap heap, Index number, uint64_t pool, const HeapObjectStruct *
   if ((place = HeapTableInsert(&its->table, place, object->addr)) == NULL)
     return ResMEMORY;
   *place = (HeapObjectStruct){.addr = object->addr, .size = object->size, .align = object->align, .told = 1};
+  HeapReorderDue(&process->order, object->addr);
   ++process->order.sum.objects;
   process->order.sum.bytes += object->size;
   return ResOK;

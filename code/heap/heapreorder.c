@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The usual event costs one look-up.  An event that cannot be true yet goes to `hold`.  Whenever an event changes
- * something at an address with held events, those are tried again, oldest first, and no others.
+ * something at an address with held events, the first one of each thread there is tried again, oldest first, and no
+ * others.  One that comes to the end of a queue changes nothing, and nothing is tried.
  */
 #include "heap/heapreorder.h"
 
@@ -13,6 +14,7 @@
 #include "base/aver.h"
 #include "heap/heapfork.h"
 #include "heap/heapstatedump.h"
+#include "log/scatter.h"
 
 #define reorderNOW UINT64_MAX
 
@@ -36,15 +38,36 @@ static inline Bool reorderSame(HeapInput a, HeapInput b)
   return a->thread == b->thread && a->pool == b->pool && HeapActPlace(a) == HeapActPlace(b);
 }
 
-/* reorderFirst -- is the event at `place` the oldest held one of its thread on its address? */
-static Bool reorderFirst(HeapReorder order, Index place)
+/* reorderQueue -- what leads to the first event of the input's queue; or is 0, where that would be */
+static uint16_t *reorderQueue(HeapReorder order, HeapInput input)
 {
-  Index i;
+  uint64_t key = HeapStateAddr(HeapActPlace(input), input->pool);
+  uint64_t more = ScatterMore(ScatterMore(0, key), input->thread->number);
+  uint16_t *first;
 
-  for (i = reorderAt(order, place)->before; i != 0; i = reorderAt(order, i)->before)
-    if (reorderSame(&reorderAt(order, i)->input, &reorderAt(order, place)->input))
-      return FALSE;
-  return TRUE;
+  for (first = &order->queue[more % HeapBuckets]; *first != 0 && !reorderSame(&reorderAt(order, *first)->input, input);
+       first = &reorderAt(order, *first)->beside)
+    ;
+  return first;
+}
+
+/* reorderFirst -- the event at `place` is now the first of its queue: put it into the list of its bucket, by arrival.
+ * It has not been tried as such. */
+static void reorderFirst(HeapReorder order, Index place)
+{
+  HeapHold hold = reorderAt(order, place);
+  Index i = heapOrderBucket(HeapActPlace(&hold->input));
+
+  hold->before = order->bucket[i].last;
+  hold->after = 0;
+  while (hold->before != 0 && reorderAt(order, hold->before)->arrival > hold->arrival) {
+    hold->after = hold->before;
+    hold->before = reorderAt(order, hold->before)->before;
+  }
+  *(hold->before != 0 ? &reorderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
+  *(hold->after != 0 ? &reorderAt(order, hold->after)->before : &order->bucket[i].last) = (uint16_t)place;
+  hold->due = 1;
+  ++order->bucket[i].due;
 }
 
 /* reorderPlace -- a free place for a held event; the caller knows that there is one */
@@ -61,44 +84,93 @@ static Index reorderPlace(HeapReorder order)
 
 Index HeapReorderHeld(HeapReorder order, HeapInput input)
 {
-  Index place = reorderPlace(order), i = heapOrderBucket(HeapActPlace(input));
+  Index place = reorderPlace(order);
   HeapHold hold = reorderAt(order, place);
+  uint16_t *first = reorderQueue(order, input);
 
   AVER(input->pool != NULL && input->thread != NULL && input->kind <= HeapInLIVE);
-  *hold = (HeapHoldStruct){.input = *input, .arrival = ++order->arrivals, .older = order->newest,
-                           .before = order->bucket[i].last};
+  *hold = (HeapHoldStruct){.input = *input, .arrival = ++order->arrivals, .older = order->newest};
   *(hold->older != 0 ? &reorderAt(order, hold->older)->newer : &order->oldest) = (uint16_t)place;
-  *(hold->before != 0 ? &reorderAt(order, hold->before)->after : &order->bucket[i].first) = (uint16_t)place;
-  order->newest = order->bucket[i].last = (uint16_t)place;
+  order->newest = (uint16_t)place;
+  if (*first == 0) {
+    *first = hold->last = (uint16_t)place;
+    reorderFirst(order, place);
+  } else {
+    reorderAt(order, reorderAt(order, *first)->last)->next = (uint16_t)place;
+    reorderAt(order, *first)->last = (uint16_t)place;
+  }
   ++order->held;
   return place;
 }
 
+/* reorderTried -- the first event of a queue is not due any more */
+static void reorderTried(HeapReorder order, HeapHold hold)
+{
+  order->bucket[heapOrderBucket(HeapActPlace(&hold->input))].due -= hold->due;
+  hold->due = 0;
+}
+
+/* reorderUnhold -- the event at `place`, the first of its queue, is not held any more */
 static void reorderUnhold(HeapReorder order, Index place)
 {
   HeapHold hold = reorderAt(order, place);
   Index i = heapOrderBucket(HeapActPlace(&hold->input));
+  uint16_t *first = reorderQueue(order, &hold->input);
 
+  AVER(*first == place);
+  reorderTried(order, hold);
   *(hold->older != 0 ? &reorderAt(order, hold->older)->newer : &order->oldest) = hold->newer;
   *(hold->newer != 0 ? &reorderAt(order, hold->newer)->older : &order->newest) = hold->older;
   *(hold->before != 0 ? &reorderAt(order, hold->before)->after : &order->bucket[i].first) = hold->after;
   *(hold->after != 0 ? &reorderAt(order, hold->after)->before : &order->bucket[i].last) = hold->before;
+  *first = hold->next != 0 ? hold->next : hold->beside;
+  if (hold->next != 0) {
+    reorderAt(order, hold->next)->last = hold->last;
+    reorderAt(order, hold->next)->beside = hold->beside;
+    reorderFirst(order, hold->next);
+  }
   hold->newer = order->unused;
   order->unused = (uint16_t)place;
   --order->held;
 }
 
-/* reorderTry -- apply the oldest of the bucket's events that can be true now; FALSE: none can
+void HeapReorderDue(HeapReorder order, uint64_t addr)
+{
+  Index i = heapOrderBucket(addr), place;
+
+  for (place = order->bucket[i].first; place != 0; place = reorderAt(order, place)->after) {
+    HeapHold hold = reorderAt(order, place);
+    if (hold->due == 0 && HeapActPlace(&hold->input) == addr) {
+      hold->due = 1;
+      ++order->bucket[i].due;
+    }
+  }
+}
+
+void HeapReorderAgain(HeapReorder order, uint64_t addr)
+{
+  Index i = heapOrderBucket(addr);
+
+  if (order->bucket[i].due != 0)
+    order->dirty[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+/* reorderTry -- apply the oldest of the bucket's due events that can be true now; FALSE: none can
  * newest  the arrival that made it possible: an older event counts as a repair, unless it waited for one that was given
  *         up */
 static Bool reorderTry(HeapReorder order, Index bucket, uint64_t newest)
 {
-  Index place;
+  Index place = order->bucket[bucket].first;
 
-  for (place = order->bucket[bucket].first; place != 0; place = reorderAt(order, place)->after) {
-    HeapInputStruct input = reorderAt(order, place)->input;
-    Bool orphan = HeapActOrphan(&input); /* that event waited only for its begin to be given up */
-    if (reorderFirst(order, place) && HeapActTry(order, &input)) {
+  for (; place != 0 && order->bucket[bucket].due != 0; place = reorderAt(order, place)->after) {
+    HeapInputStruct input;
+    Bool orphan;
+    if (reorderAt(order, place)->due == 0)
+      continue;
+    input = reorderAt(order, place)->input;
+    orphan = HeapActOrphan(&input); /* that event waited only for its begin to be given up */
+    reorderTried(order, reorderAt(order, place));
+    if (HeapActTry(order, &input)) {
       order->tally.repairs += reorderAt(order, place)->arrival < newest && !orphan;
       reorderUnhold(order, place);
       return TRUE;
@@ -146,15 +218,10 @@ static void reorderRetry(HeapReorder order, uint64_t newest)
  * object and the other takes it away; or 0 */
 static Index reorderNext(HeapReorder order)
 {
-  HeapInput first = &reorderAt(order, order->oldest)->input;
-  Index i;
+  HeapHold first = reorderAt(order, order->oldest);
 
-  for (i = reorderAt(order, order->oldest)->after; i != 0; i = reorderAt(order, i)->after) {
-    HeapInput input = &reorderAt(order, i)->input;
-    if (reorderSame(input, first))
-      return HeapActBrings(input) != HeapActBrings(first) ? i : 0;
-  }
-  return 0;
+  return first->next != 0 && HeapActBrings(&reorderAt(order, first->next)->input) != HeapActBrings(&first->input)
+             ? first->next : 0;
 }
 
 /* reorderMoved -- has another thread changed the event's address, perhaps after `next` though its event was read
@@ -169,14 +236,15 @@ static Bool reorderMoved(HeapReorder order, HeapInput input, HeapInput next)
 }
 
 /* reorderBeside -- tell of an object that the event at `come` brings and that at `go` takes away; or of a resize in
- * place, of what has been told gone already */
+ * place, of what has been told gone already.  The two are the first of their queue. */
 static void reorderBeside(HeapReorder order, Index come, Index go)
 {
   HeapInputStruct comes = reorderAt(order, come)->input, goes = reorderAt(order, go)->input;
   HeapObjectStruct object;
+  Index first = order->oldest;
 
-  reorderUnhold(order, come);
-  reorderUnhold(order, go);
+  reorderUnhold(order, first);
+  reorderUnhold(order, first == come ? go : come);
   order->operation.beside = TRUE;
   if (goes.kind == HeapInBEGIN && comes.kind == HeapInEND && goes.key == comes.key) {
     HeapActPast(order, &comes);
@@ -185,7 +253,7 @@ static void reorderBeside(HeapReorder order, Index come, Index go)
     HeapActGo(order, &goes, &object);
   }
   order->operation.beside = FALSE;
-  HeapReorderChanged(order, HeapActPlace(&comes)); /* the next event of this thread on this address is now its first */
+  HeapReorderAgain(order, HeapActPlace(&comes)); /* the next event of this thread on this address is now its first */
   ++order->tally.repairs;
 }
 
@@ -202,6 +270,7 @@ static void reorderPresumeBring(HeapReorder order, HeapInput input)
       ++order->tally.overlaps;
     HeapActPresume(order, input, place);
     HeapTableDelete(&input->pool->table, place);
+    HeapReorderDue(order, HeapActPlace(input));
   }
   if (!HeapActTry(order, input))
     NOTREACHED;
@@ -217,7 +286,7 @@ static void reorderGiveUp(HeapReorder order, HeapInput input)
     HeapStateUnmatched(order, input);
     if (input->kind == HeapInBEGIN)
       HeapActUnknown(order, input);
-    HeapReorderChanged(order, input->addr);
+    HeapReorderAgain(order, input->addr); /* nothing has changed there, but another event of the thread may be its first */
   }
 }
 
@@ -253,7 +322,7 @@ static void reorderHold(HeapReorder order, HeapInput input, Bool tried)
     reorderExpire(order);
   place = HeapReorderHeld(order, input);
   if (!tried)
-    HeapReorderChanged(order, HeapActPlace(input));
+    HeapReorderAgain(order, HeapActPlace(input));
   reorderRetry(order, reorderAt(order, place)->arrival);
 }
 
@@ -364,21 +433,42 @@ void HeapReorderDestroy(HeapReorder order, HeapPool pool, HeapThread thread, uin
   HeapTableFinish(&pool->table);
 }
 
-/* reorderListCheck -- so many events as the list of a bucket has, if it is as it should be; else more than may be
- * held */
-static Count reorderListCheck(HeapReorder order, Index bucket)
+/* reorderQueueCheck -- so many events as the queue has that begins at `place`, if it is as it should be; else more than
+ * may be held */
+static Count reorderQueueCheck(HeapReorder order, Index place)
 {
-  Index place, last = 0;
-  Count n = 0;
+  HeapHold first = reorderAt(order, place);
+  Index last = place;
+  Count n = 1;
 
-  for (place = order->bucket[bucket].first; place != 0; place = reorderAt(order, place)->after) {
+  if (*reorderQueue(order, &first->input) != place || first->due > 1)
+    return HeapBoundEVENTS + 1;
+  for (place = first->next; place != 0; place = reorderAt(order, place)->next) {
     HeapHold hold = reorderAt(order, place);
-    if (hold->before != last || heapOrderBucket(HeapActPlace(&hold->input)) != bucket || ++n > order->held ||
-        (last != 0 && hold->arrival <= reorderAt(order, last)->arrival))
+    if (!reorderSame(&hold->input, &first->input) || hold->arrival <= reorderAt(order, last)->arrival ||
+        ++n > order->held)
       return HeapBoundEVENTS + 1;
     last = place;
   }
-  return last == order->bucket[bucket].last ? n : HeapBoundEVENTS + 1;
+  return last == first->last ? n : HeapBoundEVENTS + 1;
+}
+
+/* reorderListCheck -- the same of all queues of a bucket */
+static Count reorderListCheck(HeapReorder order, Index bucket)
+{
+  Index place, last = 0;
+  Count n = 0, due = 0;
+
+  for (place = order->bucket[bucket].first; place != 0; place = reorderAt(order, place)->after) {
+    HeapHold hold = reorderAt(order, place);
+    if (hold->before != last || heapOrderBucket(HeapActPlace(&hold->input)) != bucket ||
+        (n += reorderQueueCheck(order, place)) > order->held ||
+        (last != 0 && hold->arrival <= reorderAt(order, last)->arrival))
+      return HeapBoundEVENTS + 1;
+    due += hold->due;
+    last = place;
+  }
+  return last == order->bucket[bucket].last && due == order->bucket[bucket].due ? n : HeapBoundEVENTS + 1;
 }
 
 Bool HeapReorderCheck(HeapReorder order)

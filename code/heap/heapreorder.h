@@ -8,8 +8,10 @@
  * no other thread's event can come late.
  *
  * Always true (HeapReorderCheck):
- *   held <= HeapBoundEVENTS;  each held event is in the list of all and in that of its address's bucket, both in the
+ *   held <= HeapBoundEVENTS;  each held event is in the list of all, and in the queue of its thread on its address, both
+ *   in the order of arrival;  the first of each queue, and no other, is in the list of its address's bucket, in the
  *   order of arrival;  between two events no bucket is `dirty`
+ *   the first of a queue that is not `due` was tried, and nothing that decides whether it can be true has changed since
  *   no operation is earlier than the one before
  *
  * Design: design/view.md .heap.order      Tests: test/heap/heaptest.c
@@ -219,12 +221,17 @@ enum {
   HeapSumNUMBERS = sizeof(HeapSumStruct) / sizeof(uint64_t)
 };
 
-/* An event that is held back.  Neighbours are places in `hold` plus one; 0 is none. */
+/* An event that is held back.  The events of one thread on one address of a pool are a queue: only the first of them is
+ * tried.  Neighbours are places in `hold` plus one; 0 is none. */
 typedef struct HeapHoldStruct {
   HeapInputStruct input;
   uint64_t arrival;       /* 1, 2, ... in the order in which events were held back */
   uint16_t older, newer;  /* of all; `newer` of a place that is free: the next free one */
-  uint16_t before, after; /* of those in its bucket */
+  uint16_t next;          /* of its queue */
+  uint16_t last;          /* of the first of a queue: the last of it, */
+  uint16_t before, after; /* its neighbours among the first ones in its bucket, */
+  uint16_t beside;        /* the first one of the next queue with the same place in `queue`, */
+  uint16_t due;           /* 1: something may have made it possible since it was tried; else 0 */
 } HeapHoldStruct, *HeapHold;
 
 /* When something came to an address or went from it, for the last time. */
@@ -257,8 +264,10 @@ typedef struct HeapReorderStruct {
   uint16_t unused;    /* a place that was used and is free, plus one */
   uint16_t used;      /* places that were ever used */
   struct {
-    uint16_t first, last;
+    uint16_t first, last; /* of the first ones of queues */
+    uint16_t due;         /* how many of these are due */
   } bucket[HeapBuckets];
+  uint16_t queue[HeapBuckets]; /* the first events of queues, by thread, pool and address */
   uint64_t dirty[HeapBuckets / 64]; /* a bit for each bucket in which something may have come true */
   HeapHoldStruct hold[HeapBoundEVENTS];
 } HeapReorderStruct, *HeapReorder;
@@ -267,7 +276,8 @@ typedef struct HeapReorderStruct {
 extern void HeapReorderInit(HeapReorder order, Index process, HeapClient client);
 
 /* HeapReorderEvent -- apply one event; events of one thread come in their order, all of them by time
- * cost: a look-up in the pool's table; if events are held back on its address, a pass over those */
+ * cost: a look-up in the pool's table; if it changes something at an address on which events are held back, or is given
+ * up there, a pass over the first ones of their threads */
 extern void HeapReorderEvent(HeapReorder order, HeapInput input);
 
 /* HeapReorderUntil -- it is `time` now: give up what has waited for too long */
@@ -296,16 +306,19 @@ static inline Bool HeapReorderFresh(HeapReorder order, HeapMove move)
   return move->time != 0 && order->now - move->time <= 2 * HeapBoundTIME;
 }
 
-/* HeapReorderChanged -- something has come to this address or gone from it: held events may have become possible */
+/* HeapReorderDue -- something has come to this address or gone from it, by no event: the events that are held there are
+ * tried when the next one is
+ * HeapReorderAgain -- the events that are due there are tried before the next event
+ * HeapReorderChanged -- an event has brought something to this address or taken it away: held events may have become
+ * possible, and are tried */
+extern void HeapReorderDue(HeapReorder order, uint64_t addr);
+extern void HeapReorderAgain(HeapReorder order, uint64_t addr);
 static inline void HeapReorderChanged(HeapReorder order, uint64_t addr)
 {
-  Index i;
-
-  if (LIKELY(order->held == 0))
+  if (LIKELY(order->held == 0) || order->bucket[heapOrderBucket(addr)].first == 0)
     return;
-  i = heapOrderBucket(addr);
-  if (order->bucket[i].first != 0)
-    order->dirty[i / 64] |= (uint64_t)1 << i % 64;
+  HeapReorderDue(order, addr);
+  HeapReorderAgain(order, addr);
 }
 
 /* HeapReorderSettle -- hold nothing back any longer: at the end, and before a pool is destroyed */

@@ -20,6 +20,8 @@ static void stateInsert(HeapReorder order, uint64_t key)
 
 void HeapStateBegin(HeapReorder order, uint64_t time)
 {
+  Index place;
+
   if (order->stating)
     HeapTableFinish(&order->gone);
   if (HeapTableInit(&order->gone) != ResOK) {
@@ -29,7 +31,9 @@ void HeapStateBegin(HeapReorder order, uint64_t time)
   }
   order->stating = TRUE;
   order->stateFrom = time;
-  /* Unmatched events until now are explained. */
+  /* From now on events are possible that were not, and the unmatched ones until now are explained. */
+  for (place = order->oldest; place != 0; place = order->hold[place - 1].newer)
+    HeapReorderDue(order, HeapActPlace(&order->hold[place - 1].input));
   HeapReorderSettle(order);
   order->tally.early += order->tally.unmatched + order->tally.overlaps + order->tally.unfinished;
   order->tally.unmatched = order->tally.overlaps = order->tally.unfinished = 0;
@@ -112,6 +116,7 @@ void HeapStatePurge(HeapReorder order, HeapPool pool, HeapThread thread, uint64_
       input.addr = objects[i].addr;
       HeapActPresume(order, &input, place);
       HeapTableDelete(&pool->table, place);
+      HeapReorderDue(order, input.addr);
     }
   free(objects);
 }
