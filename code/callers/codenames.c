@@ -230,6 +230,7 @@ CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site)
 uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site)
 {
   uint32_t stack = (uint32_t)site->code;
+  Count count = 0;
   Frame frame;
 
   if (!site->stack)
@@ -237,7 +238,9 @@ uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site)
   if ((stack & FrameSHORT) != 0)
     return CodeSHORT;
   for (; stack >= FrameFIRST; stack = frame->parent)
-    if ((frame = FrameTableFind(names->frames, site->asker, stack)) == NULL)
+    if (++count >= CodeFramesMAX)
+      return CodeNOWHERE; /* CodeNamesFrames cuts it there, too */
+    else if ((frame = FrameTableFind(names->frames, site->asker, stack)) == NULL)
       return CodeUNKNOWN;
   return stack == FrameWHOLE || stack == FrameCUT ? CodeNOWHERE : stack == FrameBROKEN ? CodeBROKEN : CodeUNKNOWN;
 }

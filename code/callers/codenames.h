@@ -80,7 +80,8 @@ extern Index CodeNamesCaller(CodeNames names, const CodePlaceStruct *frames, Cou
 extern CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site);
 
 /* CodeNamesLacks -- which callers of a stack are missing, though they were to be recorded: the inner ones (CodeSHORT), the
- * outer ones (CodeBROKEN), or all or some (CodeUNKNOWN);  CodeNOWHERE: none */
+ * outer ones (CodeBROKEN), or all or some (CodeUNKNOWN);  CodeNOWHERE: none, or only beyond CodeFramesMAX, where nobody
+ * looks: a log may have one stack from which all others are calls, and so walks of any length */
 extern uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site);
 
 /* CodeNamesText -- print a place: "parse (a.out)", "parse (a.out) at parse.c:12", "libc.so.6+0x8a1b2"

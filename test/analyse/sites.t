@@ -146,6 +146,34 @@ subtest 'the family of a made log' => sub {
               [@$summary{qw(peak_bytes peak_objects live_bytes live_objects peak_at)}], 'as the summary has it');
 };
 
+# The processor time that `eventview sites` takes for a log, the least of three, and what it prints.
+sub sitesTime {
+    my ($log) = @_;
+    my ($least, $out);
+
+    for (1 .. 3) {
+        my $before = (times)[2];
+        (my $status, $out) = view('sites', $log);
+        my $took = (times)[2] - $before;
+        is($status, 0, 'is read');
+        $least = $took if !defined $least || $took < $least;
+    }
+    return ($least, $out);
+}
+
+# Each stack is a call from the one before, and the first one's caller was not found: a log from nowhere may say so.
+subtest 'stacks that are a chain of any length' => sub {
+    my (%time, %broken);
+    for my $length (5000, 20000) {
+        my $log = "$Dir/chain.paw";
+        system("$B/test/heaptest", "chain$length", $log) == 0 or die;
+        ($time{$length}, my $out) = sitesTime($log);
+        ($broken{$length}) = $out =~ /^broken stacks +(\d+) /m;
+    }
+    is_deeply(\%broken, {5000 => 255, 20000 => 255}, 'nobody looks further out than to the 255th caller');
+    cmp_ok($time{20000}, '<', 10 * ($time{5000} + 0.01), 'so that four times as many stacks take about four times as long');
+};
+
 # No other variety has events per object: what follows records programs.
 if (($ENV{VARIETY} // 'cool') ne 'cool') { done_testing; exit }
 

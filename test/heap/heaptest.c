@@ -913,6 +913,21 @@ static void makeNone(MakeProcess process)
   MakeBlockEnd(&make, &block, BlockFlagSEALED);
 }
 
+/* makeChain -- stacks each of which is a call from the one before, as no recorder tells them, and an object of each */
+static void makeChain(MakeProcess process, uint64_t stacks)
+{
+  uint64_t i;
+
+  MakeBlockBegin(&block, process, 4711, EventKindUser, 0, 1000);
+  for (i = 0; i < stacks; ++i)
+    put(EventStackFrameCODE, 1000, (uint64_t[]){4 + i, i == 0 ? 2 : 3 + i, 0x1000 + 16 * i}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+  MakeBlockBegin(&block, process, 4711, EventKindObject, 0, 2000);
+  for (i = 0; i < stacks; ++i)
+    put(EventPoolAllocStackCODE, 2000 + i, (uint64_t[]){1, 64 * (i + 1), 10, 4 + i}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED | BlockFlagPACKED);
+}
+
 /* makeForeign -- somebody else's registry; on a machine of 32 bits and the other byte order, or (`wide`) on one like
  * ours */
 static const char foreignRegistry[] =
@@ -963,10 +978,12 @@ static int makeLog(const char *kind, const char *path)
     makePart(process);
   } else if (strcmp(kind, "none") == 0) {
     makeNone(process);
+  } else if (strncmp(kind, "chain", 5) == 0) {
+    makeChain(process, strtoull(kind + 5, NULL, 10));
   } else if (foreign || wide) {
     makeForeign(process);
   } else {
-    return makeFailed("churn, single, family, pipeline, newer, lost, pools, huge, part, none, foreign or wide");
+    return makeFailed("churn, single, family, pipeline, newer, lost, pools, huge, part, none, chainN, foreign or wide");
   }
   MakeWrite(&make, path);
   MakeFree(&make);
