@@ -29,7 +29,13 @@ my @program = ('perl', '-e', '
     print "done ", scalar(@a), " ", scalar(@f), "\n";
     exit 7', $loops);
 
-# run($what, @command) -- status, output and what is said; through pipes, because files may be limited
+# Whoever started us may have left files open; what is limited does not get them.
+my @inherited = do {
+    local $^F = 100;
+    map { open my $file, '<', '/dev/null' or die; $file } 1 .. 20;
+};
+
+# run(@command) -- status, output and what is said; through pipes, because files may be limited.  The command has no other files.
 sub run {
     my @command = @_;
     pipe my $out, my $outEnd or die;
@@ -41,6 +47,7 @@ sub run {
         open STDERR, '>&', $errEnd or die;
         open STDIN, '<', '/dev/null' or die;
         close $_ for $out, $outEnd, $err, $errEnd;
+        POSIX::close($_) for grep { $_ > 2 } map { m{(\d+)$} } glob '/proc/self/fd/*';
         exec @command or POSIX::_exit(99);
     }
     close $_ for $outEnd, $errEnd;
