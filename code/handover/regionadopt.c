@@ -40,23 +40,6 @@ static Bool adoptCounts(RegionHeader header)
   return RegionLost(header) != 0 || adoptLedger(header) != 0;
 }
 
-/* adoptMap -- map a region whose owner has ended; its lock is ours while it is mapped.  The file is closed: the log may
- * need its
- * descriptor.  NULL: it is none */
-static RegionHeader adoptMap(Size *sizeReturn, int fd)
-{
-  RegionHeader header = NULL;
-  struct stat status;
-
-  if (RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && RawStat(fd, &status) == 0 && status.st_uid == RawUser()) {
-    *sizeReturn = (Size)status.st_size;
-    if (*sizeReturn >= RegionFIRST)
-      header = RawMapAt(NULL, *sizeReturn, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
-  }
-  (void)RawCall(SYS_close, fd);
-  return header;
-}
-
 /* What is adopted, and what is done with it. */
 typedef struct AdoptStruct {
   uint64_t recording;
@@ -64,34 +47,71 @@ typedef struct AdoptStruct {
   void *data;
 } AdoptStruct, *Adopt;
 
+/* adoptIs -- is this a region to be adopted, in a file of `size` bytes? */
+static Bool adoptIs(Adopt adopt, RegionHeader header, Size size)
+{
+  return RegionHeaderSound(header, size) && header->pid == RawPid() && header->recording == adopt->recording &&
+         !RegionCollected(header);
+}
+
+/* adoptExtent -- how many bytes of the region there are up to the end of its last block */
+static Size adoptExtent(RegionHeader header)
+{
+  Size extent = RegionFIRST, offset, its;
+  Index i;
+
+  for (i = 0; i < RegionSlotsOf(header); ++i)
+    if (RegionBlockAt(&offset, &its, header, i))
+      extent = offset + its;
+  return extent;
+}
+
+/* adoptMap -- map a region whose owner has ended; its lock is ours while it is mapped.  The program may have limited
+ * its address space before exec, so that there is no room any more for all of the file: no more is mapped than is used.
+ * The file is closed: the log may need its descriptor.  NULL: it is none
+ * sizeReturn  of what is mapped */
+static RegionHeader adoptMap(Size *sizeReturn, Adopt adopt, int fd)
+{
+  enum { access = PROT_READ | PROT_WRITE };
+  RegionHeader header = NULL;
+  struct stat status;
+
+  if (RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && RawStat(fd, &status) == 0 && status.st_uid == RawUser() &&
+      (Size)status.st_size >= RegionFIRST)
+    header = RawMapAt(NULL, RegionFIRST, access, MAP_PRIVATE, fd);
+  if (header != NULL) {
+    *sizeReturn = adoptIs(adopt, header, (Size)status.st_size) ? adoptExtent(header) : 0;
+    RawUnmap(header, RegionFIRST);
+    header = *sizeReturn > 0 ? RawMapAt(NULL, *sizeReturn, access, MAP_PRIVATE, fd) : NULL;
+  }
+  (void)RawCall(SYS_close, fd);
+  return header;
+}
+
 /* adoptFile -- a RegionAdoptTake: one region, if its owner has ended and it is of the recording */
 static Bool adoptFile(void *data, int fd, const char *path)
 {
   Adopt adopt = data;
   Size size, offset, its;
-  RegionHeader header = adoptMap(&size, fd);
+  RegionHeader header = adoptMap(&size, adopt, fd);
   Res res = ResOK;
   Index i;
 
   if (header == NULL)
     return FALSE;
-  if (RegionHeaderSound(header, size) && header->pid == RawPid() && header->recording == adopt->recording &&
-      !RegionCollected(header)) {
-    /* Where there was a collector that died, it may not have come as far as to write the header block. */
-    i = header->text.generation & 1;
-    its = header->text.length[i];
-    if (header->hand.collector != RegionCollectorNONE && header->text.generation != 0 && its <= RegionTextSIZE &&
-        RegionTEXT + (i + 1) * RegionTextSIZE <= size)
-      res = adopt->block(adopt->data, header, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
-    for (i = 0; i < RegionSlotsOf(header) && res == ResOK; ++i)
-      if (RegionBlockAt(&offset, &its, header, i))
-        res = adopt->block(adopt->data, header, (char *)header + offset, its);
-    if (res == ResOK)
-      res = adopt->block(adopt->data, header, NULL, 0);
-    if (res == ResOK && !adoptCounts(header))
-      (void)StoreRemove(path);
-  }
-  (void)RawCall(SYS_munmap, header, size);
+  /* Where there was a collector that died, it may not have come as far as to write the header block. */
+  i = header->text.generation & 1;
+  its = header->text.length[i];
+  if (header->hand.collector != RegionCollectorNONE && header->text.generation != 0 && its <= RegionTextSIZE)
+    res = adopt->block(adopt->data, header, (char *)header + RegionTEXT + i * RegionTextSIZE, its);
+  for (i = 0; i < RegionSlotsOf(header) && res == ResOK; ++i)
+    if (RegionBlockAt(&offset, &its, header, i) && offset + its <= size)
+      res = adopt->block(adopt->data, header, (char *)header + offset, its);
+  if (res == ResOK)
+    res = adopt->block(adopt->data, header, NULL, 0);
+  if (res == ResOK && !adoptCounts(header))
+    (void)StoreRemove(path);
+  RawUnmap(header, size);
   return FALSE;
 }
 

@@ -214,6 +214,19 @@ for my $size (map { 1000 * $_ } 16 .. 24) {
     unlink 'l.paw', glob 'l.paw*';
 }
 
+# A program has all the address space that there is, limits it, and becomes another one, which has room for what was used of the first one's
+# memory, and not for all of it: what was there is in the log, and the memory is gone.
+for my $size (30_000, 100_000) {
+    my (undef, undef, $said) = run('env', "LD_PRELOAD=$B/lib/libpawprint.so", 'PAWPRINT_KINDS=Object', 'PAWPRINT_LOG=l.paw',
+                                   'sh', '-c', 'ulimit -v $1; shift; exec "$@"', 'sh', $size, "$B/prog/leaves", qw(emit exec emit));
+    my $what = "exec with $size KiB of address space";
+    is_deeply [grep { (readlink "$_.log" // '') =~ m{^\Q$dir\E/} } regions()], [], "$what: no memory stays" or diag $said;
+    is scalar(() = (run("$B/bin/eventcnv", '-E', 'PoolAlloc', '-e', 'size == 7001', 'l.paw'))[1] =~ /\n/g), 100, "$what: all is in the log";
+    is join(': ', (run("$B/bin/eventcnv", '--check', 'l.paw'))[0, 2]), '0: ', "$what: and nothing is missing";
+    run("$B/bin/eventrec", '--clean', 'l.paw');
+    unlink 'l.paw', glob 'l.paw*';
+}
+
 # Where files may not be large enough memory has no name, and nobody finds it behind exec, or behind an end by which other threads, who sleep,
 # end, too: all of it is in the log.  Where no program can be executed the process goes on.
 for my $row ([9, 'emit fork emit exec emit'], [3, 'emit emit exec emit'], [9, 'emit threads'], [10, 'emit threads exec emit'],
