@@ -234,7 +234,7 @@ static Bool pprofFunctions(Writer profile, pprofMessage location, CodeSymbol sym
   TextStruct name;
   Index i;
 
-  if (profile->options->symbols == NULL || symbol == NULL)
+  if (symbol == NULL)
     return FALSE;
   for (i = 0; i < symbol->frames; ++i) {
     TextInit(&name, room, sizeof room);
@@ -266,8 +266,10 @@ static void pprofOffset(Writer profile, pprofMessage location, Module module, ui
 static uint64_t pprofLocation(Writer profile, Site site, uint64_t back)
 {
   LogProcess process = LogProcessAt(profile->options->log, site->asker);
-  CodeSymbol symbol = CodeSymbolOf(pprofSymbols(profile), process, site->time, back, CodeCALL);
-  Module module = symbol == NULL ? NULL : symbol->module;
+  CodeSymbols symbols = profile->options->symbols; /* NULL: the log says which module it is, and no file is opened */
+  CodeSymbol symbol = symbols == NULL ? NULL : CodeSymbolOf(symbols, process, site->time, back, CodeCALL);
+  Module module = ModuleMapFind(CodeSymbolsModules(pprofSymbols(profile)), site->asker, site->time,
+                                CodeInside(back, CodeCALL));
   uint64_t mapping = pprofMapping(profile, site->asker, module);
   pprofPlaceStruct place = {mapping, mapping == 0 ? site->asker : 0, back - 1};
   pprofMessageStruct message = {.length = 0};

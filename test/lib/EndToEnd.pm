@@ -10,7 +10,7 @@ use File::Temp qw(tempdir);
 use Test::More ();
 use Time::HiRes qw(sleep time);
 
-our @EXPORT_OK = qw(slurp spew run until_ regions_of region_of with_shm can_mount enter_shm $Dir);
+our @EXPORT_OK = qw(slurp spew run opens until_ regions_of region_of with_shm can_mount enter_shm $Dir);
 
 # A folder for the test's files, removed when the test ends.
 our $Dir = tempdir(CLEANUP => 1);
@@ -46,6 +46,20 @@ sub run {
     }
     waitpid $pid, 0;
     return ($? & 127 ? 128 + ($? & 127) : $? >> 8, slurp("$Dir/stdout"), slurp("$Dir/stderr"));
+}
+
+# opens($path, @command) -- does a command, or what else runs, open a file for reading or writing (inotify)?  1 or 0, undef where
+# that cannot be watched; and what `run` returns
+sub opens {
+    my ($path, @command) = @_;
+    my $fd = syscall 294, 04000; # inotify_init1(IN_NONBLOCK)
+    my $watched = $fd >= 0 && syscall(254, $fd, my $name = $path, 0x20) >= 0; # inotify_add_watch, IN_OPEN
+    my @said = run(@command);
+
+    return (undef, @said) if !$watched;
+    open my $events, '<&=', $fd or die "inotify: $!";
+    my $opened = sysread $events, my $bytes, 65536;
+    return (($opened // 0) > 0 ? 1 : 0, @said);
 }
 
 # until_($condition, $seconds) -- wait until the condition is true, at most so long (30 s if not said); was it ever true?

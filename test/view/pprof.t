@@ -7,7 +7,8 @@ use warnings;
 no warnings 'portable';
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run slurp spew);
+use EndToEnd qw($Dir opens run slurp spew);
+use File::Copy qw(cp);
 use JSON::PP qw(decode_json);
 use Profile qw(message profile);
 use Test::More;
@@ -103,6 +104,21 @@ is_deeply [grep { !grep { m{/sites$|/lib} } @{$_->{modules} // ['/lib']} } @{$pr
     my ($line) = grep { (split /\n/, slurp('test/prog/sites.c'))[$_ - 1] =~ /kept\[i\] = malloc/ } 1 .. 60;
     my ($keeper) = grep { $_->{stack}[0] eq 'keeper' } @{$with->{samples}};
     like $keeper->{lines}[0], qr{(^|/)test/prog/sites\.c:$line$}, 'with files and lines';
+}
+
+# ---- What a log names is opened only for functions ----
+
+{
+    my ($own, $made) = ("$Dir/own", "$Dir/own.paw");
+    cp("$B/prog/sites", $own) and chmod 0755, $own;
+    run("$B/bin/eventrec", '-s', 8, '-p', 'block', '-o', $made, '--', $own);
+    my ($opened) = opens($own, "$B/bin/eventcnv", '-f', 'pprof', '-o', "$Dir/own.pb", $made);
+  SKIP: {
+        skip 'no inotify', 2 unless defined $opened;
+        is $opened, 0, 'a profile without symbols opens no module';
+        is((opens($own, "$B/bin/eventcnv", '-f', 'pprof', '--symbols', '-o', "$Dir/own2.pb", $made))[0], 1,
+            'one with symbols does');
+    }
 }
 
 # ---- The same as eventview sites, of real programs ----
