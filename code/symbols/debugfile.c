@@ -19,6 +19,7 @@ typedef struct debugStruct {
   Size length;             /* 0: the module has none; then the file must have this checksum: */
   uint32_t sum;
   char *path;              /* DebugPathMAX bytes: where it was looked for last */
+  ObjectRoom room;         /* of what is opened */
 } debugStruct, *Debug;
 
 /* debugFolders -- call `each` with the folders in which users, and then distributions, keep such files, until it has
@@ -66,7 +67,7 @@ static ObjectFile debugTry(Debug debug)
 {
   ObjectFile object;
 
-  if (ObjectOpen(&object, debug->path) != ResOK)
+  if (ObjectOpen(&object, debug->path, debug->room) != ResOK)
     return NULL;
   if (debug->length > 0 ? ObjectBuildIs(object, debug->build, debug->length) : debugSum(object, debug->sum))
     return object;
@@ -122,9 +123,10 @@ static ObjectFile debugLink(Debug debug, const char *path, ObjectFile module)
   return object != NULL ? object : debugFolders(debug, debugLinked, &link);
 }
 
-ObjectFile DebugFileFind(char *found, const char *path, ObjectFile module, const char *build, Size length)
+ObjectFile DebugFileFind(char *found, const char *path, ObjectFile module, const char *build, Size length,
+                         ObjectRoom room)
 {
-  debugStruct debug = {.build = build, .length = length, .path = found};
+  debugStruct debug = {.build = build, .length = length, .path = found, .room = room};
   ObjectFile object = NULL;
 
   if (length > 2)
@@ -136,7 +138,7 @@ ObjectFile DebugFileAlt(ObjectFile object, const char *path)
 {
   const char *slash = strrchr(path, '/'), *name;
   char found[DebugPathMAX], build[2 * ElfBuildMAX + 1];
-  debugStruct debug = {.build = build, .path = found};
+  debugStruct debug = {.build = build, .path = found, .room = object->room};
   Size size;
   const unsigned char *bytes = ObjectBytes(object, ObjectNamed(object, ".gnu_debugaltlink"), &size);
   ReaderStruct reader = ReaderOf(bytes, size, 0, FALSE);

@@ -16,8 +16,9 @@ enum { DebugPathMAX = 4096 };
 
 /* DebugFileFind -- the file for the module at `path`, which was opened as `module` or is gone (NULL), and has, or had,
  * a build id of `length` hex digits, or none (0).  NULL: there is none.  `found`, of DebugPathMAX bytes, gets its
- * path. */
-extern ObjectFile DebugFileFind(char *found, const char *path, ObjectFile module, const char *build, Size length);
+ * path; `room` is what it may take. */
+extern ObjectFile DebugFileFind(char *found, const char *path, ObjectFile module, const char *build, Size length,
+                                ObjectRoom room);
 
 /* DebugFileAlt -- the file that another with debug information, at `path`, shares entries with; NULL: there is none */
 extern ObjectFile DebugFileAlt(ObjectFile object, const char *path);

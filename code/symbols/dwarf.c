@@ -26,7 +26,8 @@ static Bool dwarfRange(void *data, uint64_t low, uint64_t high)
   DwarfAdd add = data;
   Dwarf dwarf = add->dwarf;
 
-  if (!Grow(&dwarf->range, &dwarf->rangeCapacity, dwarf->ranges, sizeof *dwarf->range)) {
+  if (!ObjectTake(dwarf->object, sizeof *dwarf->range) ||
+      !Grow(&dwarf->range, &dwarf->rangeCapacity, dwarf->ranges, sizeof *dwarf->range)) {
     dwarf->failed = TRUE;
     return FALSE;
   }

@@ -29,7 +29,8 @@ static Bool functionAdd(void *data, uint64_t low, uint64_t high)
 
   add->function.low = low;
   add->function.high = high;
-  if (!Grow(&unit->function, &unit->functionCapacity, unit->functions, sizeof *unit->function)) {
+  if (!ObjectTake(unit->dwarf->object, sizeof *unit->function) ||
+      !Grow(&unit->function, &unit->functionCapacity, unit->functions, sizeof *unit->function)) {
     unit->dwarf->failed = TRUE;
     return FALSE;
   }

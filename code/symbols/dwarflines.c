@@ -35,16 +35,27 @@ typedef struct lineStruct {
 
 /* ---- Names of files ---- */
 
-static Bool lineName(DwarfName *names, Count *count, Count *capacity, const DwarfNameStruct *name)
+static Bool lineName(LineState state, DwarfName *names, Count *count, Count *capacity, const DwarfNameStruct *name)
 {
-  if (!Grow(names, capacity, *count, sizeof *name))
+  if (!ObjectTake(state->unit->dwarf->object, sizeof *name) || !Grow(names, capacity, *count, sizeof *name))
     return FALSE;
   (*names)[(*count)++] = *name;
   return TRUE;
 }
 
-#define lineFolderAdd(lines, name) lineName(&(lines)->folder, &(lines)->folders, &(lines)->folderCapacity, name)
-#define lineFileAdd(lines, name)   lineName(&(lines)->file, &(lines)->files, &(lines)->fileCapacity, name)
+static Bool lineFolderAdd(LineState state, const DwarfNameStruct *name)
+{
+  DwarfLines lines = state->lines;
+
+  return lineName(state, &lines->folder, &lines->folders, &lines->folderCapacity, name);
+}
+
+static Bool lineFileAdd(LineState state, const DwarfNameStruct *name)
+{
+  DwarfLines lines = state->lines;
+
+  return lineName(state, &lines->file, &lines->files, &lines->fileCapacity, name);
+}
 
 static DwarfValueStruct lineString(const char *string)
 {
@@ -58,7 +69,7 @@ static Bool lineFileOld(LineState state, Reader reader, const char *string)
 
   (void)ReaderUleb(reader); /* when it was changed */
   (void)ReaderUleb(reader); /* its size */
-  return lineFileAdd(state->lines, &name);
+  return lineFileAdd(state, &name);
 }
 
 /* lineNamesOld -- folders and files before DWARF 5; folder 0 is the unit's, files begin at 1 */
@@ -67,11 +78,11 @@ static Bool lineNamesOld(LineState state, Reader reader)
   DwarfNameStruct name = {lineString(state->unit->folder), 0};
   const char *string;
 
-  if (!lineFolderAdd(state->lines, &name))
+  if (!lineFolderAdd(state, &name))
     return FALSE;
   while ((string = ReaderString(reader)) != NULL && string[0] != '\0') {
     name.name = lineString(string);
-    if (!lineFolderAdd(state->lines, &name))
+    if (!lineFolderAdd(state, &name))
       return FALSE;
   }
   while ((string = ReaderString(reader)) != NULL && string[0] != '\0')
@@ -104,7 +115,7 @@ static Bool lineTable(LineState state, Reader reader, DwarfName *names, Count *c
       else if (format[f].content == lineFOLDER && value.class == DwarfNUMBER)
         name.folder = value.number;
     }
-    if (reader->next == at || !lineName(names, count, capacity, &name))
+    if (reader->next == at || !lineName(state, names, count, capacity, &name))
       return FALSE; /* entries without bytes have no end */
   }
   return TRUE;
@@ -117,7 +128,8 @@ static Bool lineRow(LineState state)
 {
   DwarfLines lines = state->lines;
 
-  if (!Grow(&lines->row, &lines->rowCapacity, lines->rows, sizeof *lines->row))
+  if (!ObjectTake(state->unit->dwarf->object, sizeof *lines->row) ||
+      !Grow(&lines->row, &lines->rowCapacity, lines->rows, sizeof *lines->row))
     return FALSE;
   if (lines->rows > state->first && lines->row[lines->rows - 1].address > state->address)
     state->rising = FALSE;
@@ -153,7 +165,8 @@ static Bool lineEnd(LineState state)
   if (sequence.low == 0 || sequence.high <= sequence.low || !ObjectRuns(state->unit->dwarf->layout, sequence.low)) {
     lines->rows = state->first;
   } else {
-    if (!Grow(&lines->sequence, &lines->sequenceCapacity, lines->sequences, sizeof sequence))
+    if (!ObjectTake(state->unit->dwarf->object, sizeof sequence) ||
+        !Grow(&lines->sequence, &lines->sequenceCapacity, lines->sequences, sizeof sequence))
       return FALSE;
     lines->sequence[lines->sequences++] = sequence;
   }

@@ -77,7 +77,7 @@ Bool DwarfUnits(Dwarf dwarf)
     unit.limit = (Size)(reader.next - base);
     if (!known)
       continue;
-    if (!Grow(&dwarf->unit, &dwarf->unitCapacity, dwarf->units, sizeof unit))
+    if (!ObjectTake(dwarf->object, sizeof unit) || !Grow(&dwarf->unit, &dwarf->unitCapacity, dwarf->units, sizeof unit))
       return FALSE;
     dwarf->unit[dwarf->units++] = unit;
   }
@@ -142,6 +142,7 @@ static Bool abbrevsMore(DwarfAbbrevs table, Dwarf dwarf)
   }
   if (abbrev.code == 0 || !abbrevAttributes(table, &abbrev, &reader) ||
       !DwarfSpend(dwarf, (uint64_t)(reader.next - from)) ||
+      !ObjectTake(dwarf->object, sizeof abbrev + abbrev.count * sizeof *table->attribute) ||
       !Grow(&table->abbrev, &table->abbrevCapacity, table->abbrevs, sizeof abbrev)) {
     table->whole = TRUE;
     if (table->mixed)

@@ -57,6 +57,8 @@ Bool FuncTableAdd(FuncTable table, ObjectFile object)
         func.name[0] == '\0' || func.name[0] == '$')
       continue;
     func.rank = (uint8_t)(func.rank * 4 + (func.name[0] == '_') + (func.name[0] == '_' && func.name[1] == '_'));
+    if (!ObjectTake(object, sizeof func))
+      return TRUE; /* which the room says */
     if (!Grow(&table->func, &table->capacity, table->count, sizeof func))
       return FALSE;
     table->func[table->count++] = func;

@@ -49,6 +49,29 @@ static Bool objectRead(void *data, uint64_t offset, void *bytes, Size size)
   return FileReadAt(object->fd, offset, bytes, size) == ResOK;
 }
 
+/* ---- The room ---- */
+
+Bool ObjectTake(ObjectFile object, uint64_t size)
+{
+  if (object->room == NULL)
+    return TRUE;
+  if (size > object->room->bytes) {
+    object->room->full = TRUE;
+    return FALSE;
+  }
+  object->room->bytes -= size;
+  object->held += size;
+  return TRUE;
+}
+
+static void objectGive(ObjectFile object, uint64_t size)
+{
+  if (object->room == NULL)
+    return;
+  object->room->bytes += size;
+  object->held -= size;
+}
+
 /* ---- Sections ---- */
 
 static Res objectSections(ObjectFile object)
@@ -58,6 +81,8 @@ static Res objectSections(ObjectFile object)
 
   if (!ElfSectionAt(&head, &object->elf, 0))
     return ResOK;
+  if (!ObjectTake(object, count * sizeof *object->section))
+    return ResLIMIT;
   object->section = calloc(count, sizeof *object->section);
   if (object->section == NULL)
     return ResMEMORY;
@@ -74,6 +99,7 @@ static Res objectSections(ObjectFile object)
 static void objectUnpack(ObjectFile object, ObjectSection section)
 {
   unsigned char *packed = section->bytes;
+  Size length = section->length;
   ReaderStruct reader = ReaderOf(packed, section->length, 0, object->elf.swapped);
   uint32_t type = ReaderU32(&reader);
   uint64_t size;
@@ -85,7 +111,8 @@ static void objectUnpack(ObjectFile object, ObjectSection section)
   section->length = 0;
   if (!reader.failed && type != ELFCOMPRESS_ZLIB)
     object->packed = TRUE;
-  else if (!reader.failed && size <= ObjectSectionMAX && size / InflateRATIO <= ReaderLeft(&reader)) {
+  else if (!reader.failed && size <= ObjectSectionMAX && size / InflateRATIO <= ReaderLeft(&reader) &&
+           ObjectTake(object, size)) {
     section->bytes = malloc((Size)size + 1);
     section->length = (Size)size;
     if (section->bytes != NULL &&
@@ -95,6 +122,7 @@ static void objectUnpack(ObjectFile object, ObjectSection section)
     }
   }
   free(packed);
+  objectGive(object, length);
 }
 
 const unsigned char *ObjectBytes(ObjectFile object, ObjectSection section, Size *sizeReturn)
@@ -104,7 +132,8 @@ const unsigned char *ObjectBytes(ObjectFile object, ObjectSection section, Size 
     return NULL;
   if (!section->tried) {
     section->tried = TRUE;
-    if (section->head.type != SHT_NOBITS && section->head.size <= ObjectSectionMAX) {
+    if (section->head.type != SHT_NOBITS && section->head.size <= ObjectSectionMAX &&
+        ObjectTake(object, section->head.size)) {
       section->bytes = malloc((Size)section->head.size + 1);
       section->length = (Size)section->head.size;
       if (section->bytes != NULL && !ElfRead(&object->elf, section->head.offset, section->bytes, section->length)) {
@@ -201,9 +230,43 @@ Bool ObjectBuildIs(ObjectFile object, const char *build, Size length)
 
 /* ---- The file ---- */
 
-static Res objectHead(ObjectFile object, uint64_t size)
+Res ObjectBegin(ObjectFile *objectReturn, const char *path, ObjectRoom room)
 {
-  Res res = ElfOpen(&object->elf, objectRead, object, size);
+  ObjectFile object = calloc(1, sizeof *object);
+  struct stat status;
+  int reason;
+
+  if (object == NULL)
+    return ResMEMORY;
+  object->fd = ObjectOpenRegular(path, 0);
+  if (object->fd < 0 || fstat(object->fd, &status) != 0) {
+    reason = errno;
+    ObjectClose(object);
+    errno = reason;
+    return reason == EINVAL ? ResFORMAT : ResIO;
+  }
+  object->device = status.st_dev;
+  object->inode = status.st_ino;
+  object->modified = status.st_mtime;
+  object->elf.size = (uint64_t)status.st_size;
+  object->room = room;
+  *objectReturn = object;
+  return ResOK;
+}
+
+Res ObjectHead(ObjectFile object)
+{
+  Res res;
+
+  if (object->room != NULL) {
+    if (object->room->files == 0) {
+      object->room->full = TRUE;
+      return ResLIMIT;
+    }
+    --object->room->files;
+    object->counted = TRUE;
+  }
+  res = ElfOpen(&object->elf, objectRead, object, object->elf.size);
 
   /* Files that dwz makes for what others share have no type, or that of an object that is to be linked. */
   if (res != ResOK || object->elf.type == ET_CORE)
@@ -216,29 +279,19 @@ static Res objectHead(ObjectFile object, uint64_t size)
   return res;
 }
 
-Res ObjectOpen(ObjectFile *objectReturn, const char *path)
+Res ObjectOpen(ObjectFile *objectReturn, const char *path, ObjectRoom room)
 {
-  ObjectFile object = calloc(1, sizeof *object);
-  struct stat status;
-  Res res;
+  ObjectFile object;
+  Res res = ObjectBegin(&object, path, room);
 
-  if (object == NULL)
-    return ResMEMORY;
-  object->fd = ObjectOpenRegular(path, 0);
-  if (object->fd < 0 || fstat(object->fd, &status) != 0) {
-    res = object->fd < 0 && errno == EINVAL ? ResFORMAT : ResIO;
-  } else {
-    object->modified = status.st_mtime;
-    res = objectHead(object, (uint64_t)status.st_size);
-  }
-  if (res != ResOK) {
-    int reason = errno;
-    ObjectClose(object);
-    errno = reason;
+  if (res != ResOK)
     return res;
-  }
-  *objectReturn = object;
-  return ResOK;
+  res = ObjectHead(object);
+  if (res == ResOK)
+    *objectReturn = object;
+  else
+    ObjectClose(object);
+  return res;
 }
 
 void ObjectClose(ObjectFile object)
@@ -253,6 +306,9 @@ void ObjectClose(ObjectFile object)
   free(object->segment);
   if (object->fd >= 0)
     (void)close(object->fd);
+  objectGive(object, object->held);
+  if (object->counted)
+    ++object->room->files;
   free(object);
 }
 

@@ -3,6 +3,8 @@
  * The file is hostile: it may be any bytes, and may change while it is read.  So it is read, and never mapped; each
  * offset and count in it is checked against its size before use; and nothing of it is trusted but as names to show.
  *
+ * What all that are open together may hold is bounded, too: by a room, which they share.
+ *
  * Always true (ObjectCheck): the sections and segments lie within what the file had when it was opened.
  *
  * Design: design/symbols.md .hostile      Tests: test/symbols/symbolstest.c, test/fuzz/fuzzsymbols.c
@@ -12,7 +14,16 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <sys/types.h>
+
 #include "base/elf.h"
+
+/* What files may take together; it outlives them. */
+typedef struct ObjectRoomStruct {
+  Count files;              /* that may still be opened */
+  uint64_t bytes;           /* that may still be kept: sections, and tables that are made of them */
+  Bool full;                /* something was left out for want of room */
+} ObjectRoomStruct, *ObjectRoom;
 
 enum {
   ObjectSectionMAX = 1 << 30,        /* bytes of a section that is read, as it is and unpacked */
@@ -30,7 +41,12 @@ typedef struct ObjectSectionStruct {
 
 typedef struct ObjectFileStruct {
   int fd;                   /* owned */
+  dev_t device;
+  ino_t inode;
   int64_t modified;         /* seconds since 1970 */
+  ObjectRoom room;          /* or NULL: there is no bound */
+  Bool counted;             /* as one of its files */
+  uint64_t held;            /* bytes taken of it */
   ElfStruct elf;
   Count sections, segments;
   ObjectSection section;    /* owned */
@@ -42,10 +58,20 @@ typedef struct ObjectFileStruct {
 } ObjectFileStruct, *ObjectFile;
 
 /* ObjectOpen -- open the file at `path`
- * returns   ResIO: errno says why; ResFORMAT: it is no regular file, or no ELF file that has been linked
+ * room      what it may take; NULL: there is no bound
+ * returns   ResIO: errno says why; ResFORMAT: it is no regular file, or no ELF file that has been linked; ResLIMIT: the
+ *           room is full
  * Nothing is opened that is no regular file on a disk or in memory: no device, FIFO or driver notices. */
-extern Res ObjectOpen(ObjectFile *objectReturn, const char *path);
+extern Res ObjectOpen(ObjectFile *objectReturn, const char *path, ObjectRoom room);
 extern void ObjectClose(ObjectFile object); /* NULL is none */
+
+/* ObjectBegin, ObjectHead -- ObjectOpen in two steps: after the first it is known which file it is (device and inode),
+ * and nothing has been read.  If the second fails, ObjectClose is to follow. */
+extern Res ObjectBegin(ObjectFile *objectReturn, const char *path, ObjectRoom room);
+extern Res ObjectHead(ObjectFile object);
+
+/* ObjectTake -- may `size` bytes more be kept of what is in the file?  They are given back by ObjectClose. */
+extern Bool ObjectTake(ObjectFile object, uint64_t size);
 
 /* ObjectOpenRegular -- a descriptor for reading a regular file that the kernel does not make itself (/proc, /sys); -1
  * with errno set, EINVAL if it is none.  `flags` are added to those of open: O_NOFOLLOW. */

@@ -22,21 +22,33 @@ enum {
   symbolsBriefMAX = 256       /* of each further one so many */
 };
 
-/* A module that was asked for. */
+#define symbolsBytesMAX ((uint64_t)4 << 30) /* of sections and tables of all files */
+
+/* A file that is open for one module or more: of those of a log many may be the same, by other paths. */
 typedef struct symbolsOpenStruct {
-  ObjectFile object, debug, alt; /* owned; each may be NULL */
+  ObjectFile object, debug, alt; /* owned; each may be NULL, but one of the first two is there */
   FuncTableStruct table;
   Dwarf dwarf, altDwarf;         /* owned; each may be NULL */
   uint64_t begin;                /* what an offset of 0 means in the file */
   Bool told;
 } symbolsOpenStruct, *SymbolsOpen;
 
+/* A module that was asked for. */
+typedef struct symbolsAskedStruct {
+  SymbolsOpen open;              /* NULL: there is nothing that belongs to it */
+  Bool told;                     /* that its file is too young */
+} symbolsAskedStruct, *SymbolsAsked;
+
 struct SymbolsStruct {
   void (*note)(void *data, const char *line);
   void *data;
   StringsStruct keys;            /* of modules: path and build id */
   Count capacity;
-  SymbolsOpen *open;             /* by number of the key, less 1 */
+  SymbolsAsked asked;            /* by number of the key, less 1 */
+  Count opens, openCapacity;
+  SymbolsOpen *open;             /* owned */
+  ObjectRoomStruct room;         /* of all that are open */
+  Bool full;                     /* that it is has been told */
   StringsStruct strings;         /* names as people write them, and paths of files */
   StringsStruct raw;             /* names as the linker has them, */
   Count shownCapacity;
@@ -57,35 +69,52 @@ static void symbolsTell(Symbols symbols, const char *path, const char *why)
     symbols->note(symbols->data, line);
 }
 
-/* symbolsFits -- is the file the module that was loaded?  If not, that is told. */
-static Bool symbolsFits(Symbols symbols, const SymbolsModuleStruct *module, ObjectFile object)
+/* symbolsKnown -- the file, if it is open; NULL stands for one that is gone, whose build id has led to another */
+static SymbolsOpen symbolsKnown(Symbols symbols, ObjectFile object, const char *build)
 {
-  if (module->build != NULL && !ObjectBuildIs(object, module->build, strlen(module->build))) {
-    symbolsTell(symbols, module->path, "the file has another build id than the module that was recorded");
-    return FALSE;
+  Index i;
+
+  for (i = 0; i < symbols->opens; ++i) {
+    ObjectFile has = symbols->open[i]->object;
+    if (object == NULL ? has == NULL && ObjectBuildIs(symbols->open[i]->debug, build, strlen(build)) :
+                         has != NULL && has->device == object->device && has->inode == object->inode)
+      return symbols->open[i];
   }
-  if (module->build == NULL && module->loaded > 0 && object->modified > (int64_t)(module->loaded / 1000000000)) {
-    symbolsTell(symbols, module->path, "the file was changed after it was loaded, and the log has no build id of it");
-    return FALSE;
-  }
-  return TRUE;
+  return NULL;
 }
 
-/* symbolsObject -- open the module's file, if it is still that */
-static void symbolsObject(Symbols symbols, SymbolsOpen open, const SymbolsModuleStruct *module)
+/* symbolsFits -- has the file the module's build id, as far as that is known?  If not, that is told. */
+static Bool symbolsFits(Symbols symbols, const SymbolsModuleStruct *module, ObjectFile object)
 {
-  Res res = ObjectOpen(&open->object, module->path);
+  Bool fits = module->build == NULL || ObjectBuildIs(object, module->build, strlen(module->build));
 
+  if (!fits)
+    symbolsTell(symbols, module->path, "the file has another build id than the module that was recorded");
+  return fits;
+}
+
+/* symbolsObject -- open the module's file, if it is still that; NULL: it is not, or is open already (`known`) */
+static ObjectFile symbolsObject(SymbolsOpen *knownReturn, Symbols symbols, const SymbolsModuleStruct *module)
+{
+  ObjectFile object = NULL;
+  SymbolsOpen known = NULL;
+  Res res = ObjectBegin(&object, module->path, &symbols->room);
+
+  if (res == ResOK && (known = symbolsKnown(symbols, object, NULL)) == NULL)
+    res = ObjectHead(object);
   if (res == ResIO)
     symbolsTell(symbols, module->path, strerror(errno));
-  else if (res != ResOK)
+  else if (res == ResFORMAT)
     symbolsTell(symbols, module->path, "it is no ELF file with code");
-  else if (symbolsFits(symbols, module, open->object))
-    return;
-  else
-    ObjectClose(open->object);
-  open->object = NULL;
-  open->told = TRUE;
+  else if (res == ResMEMORY)
+    symbolsTell(symbols, module->path, "no memory for its symbols");
+  else if (res == ResOK && symbolsFits(symbols, module, known != NULL ? known->object : object)) {
+    *knownReturn = known;
+    if (known == NULL)
+      return object;
+  }
+  ObjectClose(object);
+  return NULL;
 }
 
 /* symbolsDebug -- find the debug information, in the module or elsewhere */
@@ -97,7 +126,7 @@ static void symbolsDebug(Symbols symbols, SymbolsOpen open, const SymbolsModuleS
 
   (void)snprintf(path, sizeof path, "%s", module->path);
   if ((object == NULL || ObjectNamed(object, ".debug_info") == NULL) && strlen(build) <= 2 * ElfBuildMAX)
-    with = open->debug = DebugFileFind(path, module->path, object, build, strlen(build));
+    with = open->debug = DebugFileFind(path, module->path, object, build, strlen(build), &symbols->room);
   if (with == NULL)
     return;
   open->alt = DebugFileAlt(with, path);
@@ -110,29 +139,8 @@ static void symbolsDebug(Symbols symbols, SymbolsOpen open, const SymbolsModuleS
     symbolsTell(symbols, path, "its debug information is compressed, and not with zlib");
 }
 
-/* symbolsOpen -- a module, opened; all of it may be NULL */
-static SymbolsOpen symbolsOpen(Symbols symbols, const SymbolsModuleStruct *module)
-{
-  SymbolsOpen open = calloc(1, sizeof *open);
-  ObjectFile layout;
-
-  if (open == NULL || module->path[0] != '/') /* [vdso] and the like; a relative path would mean something else here */
-    return open;
-  symbolsObject(symbols, open, module);
-  symbolsDebug(symbols, open, module);
-  layout = open->object != NULL ? open->object : open->debug;
-  open->begin = layout == NULL ? 0 : layout->begin;
-  if ((open->debug != NULL && !FuncTableAdd(&open->table, open->debug)) ||
-      (open->object != NULL && !FuncTableAdd(&open->table, open->object)))
-    symbolsTell(symbols, module->path, "no memory for its symbols");
-  FuncTableSort(&open->table);
-  return open;
-}
-
 static void symbolsClose(SymbolsOpen open)
 {
-  if (open == NULL)
-    return;
   DwarfClose(open->dwarf);
   DwarfClose(open->altDwarf);
   FuncTableFinish(&open->table);
@@ -142,8 +150,55 @@ static void symbolsClose(SymbolsOpen open)
   free(open);
 }
 
+/* symbolsRead -- what there is of a module, whose file is `object`, or NULL; NULL: nothing */
+static SymbolsOpen symbolsRead(Symbols symbols, const SymbolsModuleStruct *module, ObjectFile object)
+{
+  SymbolsOpen open = calloc(1, sizeof *open);
+
+  if (open == NULL || !Grow(&symbols->open, &symbols->openCapacity, symbols->opens, sizeof *symbols->open)) {
+    ObjectClose(object);
+    free(open);
+    return NULL;
+  }
+  open->object = object;
+  symbolsDebug(symbols, open, module);
+  if (object == NULL && open->debug == NULL) {
+    free(open);
+    return NULL;
+  }
+  open->begin = object != NULL ? object->begin : open->debug->begin;
+  if ((open->debug != NULL && !FuncTableAdd(&open->table, open->debug)) ||
+      (object != NULL && !FuncTableAdd(&open->table, object)))
+    symbolsTell(symbols, module->path, "no memory for its symbols");
+  FuncTableSort(&open->table);
+  return symbols->open[symbols->opens++] = open;
+}
+
+/* symbolsOpen -- the open file of a module that was not asked for before; NULL: there is none */
+static SymbolsOpen symbolsOpen(Symbols symbols, const SymbolsModuleStruct *module)
+{
+  SymbolsOpen known = NULL;
+  ObjectFile object;
+
+  if (module->path[0] != '/') /* [vdso] and the like; a relative path would mean something else here */
+    return NULL;
+  object = symbolsObject(&known, symbols, module);
+  if (known == NULL && object == NULL && module->build != NULL && module->build[0] != '\0')
+    known = symbolsKnown(symbols, NULL, module->build);
+  return known != NULL ? known : symbolsRead(symbols, module, object);
+}
+
+/* symbolsFull -- if something was left out for want of room, that is told once */
+static void symbolsFull(Symbols symbols, const SymbolsModuleStruct *module)
+{
+  if (symbols->room.full && !symbols->full)
+    symbolsTell(symbols, module->path, "its symbols, or some of them, are left out, and may be of further modules: no "
+                                       "more than 4096 files, and 4 GiB of what is in them, are kept");
+  symbols->full = symbols->room.full;
+}
+
 /* symbolsOf -- the module, opened once; NULL: no memory */
-static SymbolsOpen symbolsOf(Symbols symbols, const SymbolsModuleStruct *module)
+static SymbolsAsked symbolsOf(Symbols symbols, const SymbolsModuleStruct *module)
 {
   char key[symbolsKeyMAX];
   int n = snprintf(key, sizeof key, "%s%c%s", module->path, module->build == NULL ? '\1' : '\2',
@@ -151,14 +206,28 @@ static SymbolsOpen symbolsOf(Symbols symbols, const SymbolsModuleStruct *module)
   Count known = symbols->keys.count;
   uint32_t number;
 
-  if (n < 0 || n >= (int)sizeof key || !Grow(&symbols->open, &symbols->capacity, known, sizeof *symbols->open))
+  if (n < 0 || n >= (int)sizeof key || !Grow(&symbols->asked, &symbols->capacity, known, sizeof *symbols->asked))
     return NULL;
   number = StringsAdd(&symbols->keys, key, (Size)n);
   if (number == 0)
     return NULL;
   if (number > known)
-    symbols->open[number - 1] = symbolsOpen(symbols, module);
-  return symbols->open[number - 1];
+    symbols->asked[number - 1] = (symbolsAskedStruct){.open = symbolsOpen(symbols, module)};
+  return &symbols->asked[number - 1];
+}
+
+/* symbolsYoung -- was the module's file changed after the module was loaded, and is no build id known that says it is
+ * the same? */
+static Bool symbolsYoung(Symbols symbols, SymbolsAsked asked, const SymbolsModuleStruct *module)
+{
+  ObjectFile object = asked->open->object;
+
+  if (module->build != NULL || module->loaded == 0 || object == NULL ||
+      object->modified <= (int64_t)(module->loaded / 1000000000))
+    return FALSE;
+  if (!asked->told)
+    symbolsTell(symbols, module->path, "the file was changed after it was loaded, and the log has no build id of it");
+  return asked->told = TRUE;
 }
 
 /* ---- Asking ---- */
@@ -222,18 +291,15 @@ static const char *symbolsPath(Symbols symbols, const char *const part[3])
   return StringsAt(&symbols->strings, symbolsKeep(symbols, &symbols->strings, path), &unused);
 }
 
-Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, SymbolsFrame frames, Count max)
+/* symbolsFrames -- SymbolsFind, in a file that is open */
+static Count symbolsFrames(Symbols symbols, SymbolsOpen open, const SymbolsModuleStruct *module, uint64_t address,
+                           SymbolsFrame frames, Count max)
 {
   DwarfFrameStruct found[DwarfFramesMAX];
-  SymbolsOpen open = symbolsOf(symbols, module);
-  uint64_t address;
   Func func;
   Count n;
   Index i;
 
-  if (open == NULL || (open->object == NULL && open->debug == NULL) || max == 0)
-    return 0;
-  address = offset + open->begin;
   n = open->dwarf == NULL ? 0 : DwarfFind(open->dwarf, address, found, max < DwarfFramesMAX ? max : DwarfFramesMAX);
   for (i = 0; i < n; ++i)
     frames[i] = (SymbolsFrameStruct){found[i].function == NULL ? NULL : SymbolsName(symbols, found[i].function),
@@ -257,6 +323,18 @@ Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t o
   return n;
 }
 
+Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, SymbolsFrame frames, Count max)
+{
+  SymbolsAsked asked = symbolsOf(symbols, module);
+  SymbolsOpen open = asked == NULL ? NULL : asked->open;
+  Count n = 0;
+
+  if (open != NULL && max > 0 && !symbolsYoung(symbols, asked, module))
+    n = symbolsFrames(symbols, open, module, offset + open->begin, frames, max);
+  symbolsFull(symbols, module);
+  return n;
+}
+
 /* ---- The whole ---- */
 
 Res SymbolsCreate(Symbols *symbolsReturn, void (*note)(void *data, const char *line), void *data)
@@ -265,6 +343,7 @@ Res SymbolsCreate(Symbols *symbolsReturn, void (*note)(void *data, const char *l
 
   if (symbols == NULL)
     return ResMEMORY;
+  symbols->room = (ObjectRoomStruct){.files = SymbolsFilesMAX, .bytes = symbolsBytesMAX};
   symbols->note = note;
   symbols->data = data;
   *symbolsReturn = symbols;
@@ -282,9 +361,10 @@ void SymbolsDestroy(Symbols symbols)
 
   if (symbols == NULL)
     return;
-  for (i = 0; i < symbols->keys.count; ++i)
+  for (i = 0; i < symbols->opens; ++i)
     symbolsClose(symbols->open[i]);
   free(symbols->open);
+  free(symbols->asked);
   free(symbols->shown);
   StringsFinish(&symbols->keys);
   StringsFinish(&symbols->raw);

@@ -1,7 +1,8 @@
 /* symbols.h -- functions, files and lines for addresses in modules: the door of the room
  *
  * A module is a file that a process had mapped.  It is opened when the first address in it is asked for, and its tables
- * are read then; what is found stays until SymbolsDestroy.  What a module lacks is told once.
+ * are read then; what is found stays until SymbolsDestroy.  What a module lacks is told once.  Modules that are the same
+ * file, whatever their paths, share what was read of it; and all files together have a bound.
  *
  * Design: design/symbols.md      Tests: test/symbols/symbols.t, test/symbols/symbolstest.c
  */
@@ -15,7 +16,10 @@
 
 typedef struct SymbolsStruct *Symbols;
 
-enum { SymbolsFramesMAX = 64 };
+enum {
+  SymbolsFramesMAX = 64,
+  SymbolsFilesMAX = 4096 /* that are open at once, modules and files with debug information */
+};
 
 typedef PawFrame SymbolsFrameStruct, *SymbolsFrame;
 

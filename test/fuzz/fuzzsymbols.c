@@ -40,7 +40,7 @@ static Count fuzzAddresses(uint64_t *address, const char *path)
   Count n = 0;
   Index i;
 
-  if (ObjectOpen(&object, path) != ResOK)
+  if (ObjectOpen(&object, path, NULL) != ResOK)
     return 0;
   if (!ObjectCheck(object))
     FuzzFail("the object file does not hold together");

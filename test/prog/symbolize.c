@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     module.build = argv[2];
   if (argc > 3)
     module.loaded = strtoull(argv[3], NULL, 10) * 1000000000;
-  if (ObjectOpen(&object, module.path) == ResOK) {
+  if (ObjectOpen(&object, module.path, NULL) == ResOK) {
     begin = object->begin;
     ObjectClose(object);
   }

@@ -6,9 +6,11 @@
  */
 #include "symbols/symbols.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +21,7 @@
 #include "symbols/perfmap.h"
 #include "tap.h"
 
-enum { roundsCOUNT = 60, askedCOUNT = 200 };
+enum { roundsCOUNT = 60, askedCOUNT = 200, spellingsCOUNT = 400 };
 
 static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_line", ".debug_rnglists", ".debug_str",
                                        ".debug_line_str", ".symtab", ".strtab", ".debug_addr", ".shstrtab"};
@@ -86,7 +88,7 @@ static void testSelf(uint64_t *state)
   Bool sound;
   Index i;
 
-  TapIs(ObjectOpen(&object, "/proc/self/exe"), ResOK, "this program is an object file");
+  TapIs(ObjectOpen(&object, "/proc/self/exe", NULL), ResOK, "this program is an object file");
   TapOk(ObjectCheck(object) && FuncTableAdd(&table, object), "its tables are read");
   FuncTableSort(&table);
   TapOk(FuncCheck(&table) && table.count > 100, "it has %zu functions", table.count);
@@ -145,7 +147,7 @@ static void testDamaged(uint64_t *state)
   Count frames = 0, unsound = 0;
   Index round, i;
 
-  if (damaged == NULL || ObjectOpen(&object, "/proc/self/exe") != ResOK)
+  if (damaged == NULL || ObjectOpen(&object, "/proc/self/exe", NULL) != ResOK)
     return;
   for (round = 0; round < roundsCOUNT; ++round) {
     ObjectSection section = ObjectNamed(object, sections[round % ARRAY_LENGTH(sections)]);
@@ -185,7 +187,7 @@ static Size longest(const char *name)
   Index i, f;
   int fd;
 
-  if (filled == NULL || ObjectOpen(&object, "/proc/self/exe") != ResOK || SymbolsCreate(&symbols, NULL, NULL) != ResOK)
+  if (filled == NULL || ObjectOpen(&object, "/proc/self/exe", NULL) != ResOK || SymbolsCreate(&symbols, NULL, NULL) != ResOK)
     return 0;
   memcpy(filled, whole, wholeSize);
   section = ObjectNamed(object, name);
@@ -351,6 +353,131 @@ static void testOpened(void)
   TapOk(ObjectOpenRegular("/proc/self/status", 0) == -1 && errno == EINVAL, "a file of /proc is not");
 }
 
+/* ---- What is open together ---- */
+
+static Count descriptors(void)
+{
+  DIR *folder = opendir("/proc/self/fd");
+  Count n = 0;
+
+  while (folder != NULL && readdir(folder) != NULL)
+    ++n;
+  if (folder != NULL)
+    (void)closedir(folder);
+  return n;
+}
+
+/* testSame -- a file is opened once, whatever it is called */
+static void testSame(void)
+{
+  SymbolsFrameStruct one[SymbolsFramesMAX], other[SymbolsFramesMAX];
+  char path[spellingsCOUNT + 32];
+  SymbolsModuleStruct module = {.path = "/proc/self/exe"};
+  Count before, n, differ = 0;
+  Symbols symbols;
+  Index i;
+
+  if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
+    return;
+  n = SymbolsFind(symbols, &module, asked[1], one, SymbolsFramesMAX);
+  before = descriptors();
+  module.path = path;
+  for (i = 1; i <= spellingsCOUNT; ++i) {
+    memset(path, '/', i);
+    (void)snprintf(path + i, sizeof path - i, "/proc/self/exe");
+    differ += SymbolsFind(symbols, &module, asked[1], other, SymbolsFramesMAX) != n || n == 0 ||
+              other[n - 1].function != one[n - 1].function;
+  }
+  TapIs(descriptors() - before, 0, "%d spellings of a path open a file once", spellingsCOUNT);
+  TapIs(differ, 0, "and find the same in it");
+  SymbolsDestroy(symbols);
+}
+
+/* testYoung -- without a build id a file is not believed if it is younger than the module; each load is judged for
+ * itself */
+static void testYoung(void)
+{
+  SymbolsFrameStruct frames[SymbolsFramesMAX];
+  SymbolsModuleStruct late = {.path = "/proc/self/exe", .loaded = UINT64_MAX}, early = late;
+  Symbols symbols;
+
+  early.loaded = 1000000000;
+  if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
+    return;
+  TapOk(SymbolsFind(symbols, &late, asked[1], frames, SymbolsFramesMAX) > 0, "a file that is older than a load is the module");
+  TapIs(SymbolsFind(symbols, &early, asked[1], frames, SymbolsFramesMAX), 0, "for another load it is too young");
+  TapOk(SymbolsFind(symbols, &late, asked[1], frames, SymbolsFramesMAX) > 0, "but still not for the first");
+  SymbolsDestroy(symbols);
+}
+
+/* testRoom -- a section that does not fit is left out, and fits when another file was closed */
+static void testRoom(void)
+{
+  ObjectRoomStruct room = {.files = 2, .bytes = 1 << 20}, full = {.files = 1};
+  ObjectFile object, other;
+  Size size;
+
+  TapIs(ObjectOpen(&object, "/proc/self/exe", &full), ResLIMIT, "no file is opened without room for its sections");
+  TapOk(full.full && full.files == 1, "which is noted");
+  if (ObjectOpen(&object, "/proc/self/exe", &room) != ResOK)
+    return;
+  room.bytes = 0;
+  TapOk(ObjectBytes(object, &object->section[1], &size) == NULL && room.full, "nor is a section read");
+  room.bytes = 1 << 20;
+  TapOk(ObjectOpen(&other, "/proc/self/exe", &room) == ResOK && ObjectBytes(other, other->names, &size) != NULL &&
+          room.bytes < (1 << 20) - size, "others are, and counted");
+  ObjectClose(other);
+  TapIs(room.bytes, 1 << 20, "until their file is closed");
+  room.files = 0;
+  TapIs(ObjectOpen(&other, "/proc/self/exe", &room), ResLIMIT, "files are counted, too");
+  ObjectClose(object);
+  TapIs(room.files, 1, "and may be opened when others were closed");
+}
+
+/* noteFull -- count the lines that say that something was left out */
+static void noteFull(void *data, const char *line)
+{
+  *(Count *)data += strstr(line, "left out") != NULL;
+}
+
+/* testFiles -- of more files than may be open the others are left out, which is told once */
+static void testFiles(void)
+{
+  char folder[] = "/tmp/pawprint-symbols-XXXXXX", path[64];
+  unsigned char head[64];
+  SymbolsModuleStruct module = {.path = path};
+  SymbolsFrameStruct frames[SymbolsFramesMAX];
+  struct rlimit limit;
+  Symbols symbols;
+  Count told = 0, early = 0;
+  Index i;
+  int fd;
+
+  memcpy(head, whole, sizeof head);
+  memset(head + 32, 0, 16);       /* where the tables of segments and sections begin, */
+  memset(head + 56, 0, 8);        /* and how many there are: none */
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (limit.rlim_cur = limit.rlim_max) < SymbolsFilesMAX + 100 ||
+      setrlimit(RLIMIT_NOFILE, &limit) != 0 || mkdtemp(folder) == NULL ||
+      SymbolsCreate(&symbols, noteFull, &told) != ResOK) {
+    TapSkip("not so many files may be open here");
+    return;
+  }
+  for (i = 0; i < SymbolsFilesMAX + 10; ++i) {
+    (void)snprintf(path, sizeof path, "%s/%zu", folder, i);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0 || write(fd, head, sizeof head) != (ssize_t)sizeof head)
+      break;
+    (void)close(fd);
+    (void)SymbolsFind(symbols, &module, 0, frames, SymbolsFramesMAX);
+    (void)unlink(path);
+    early += i < SymbolsFilesMAX ? told : 0;
+  }
+  (void)rmdir(folder);
+  TapOk(i == SymbolsFilesMAX + 10 && early == 0 && told == 1, "beyond %d files it is told once that they are left out",
+        SymbolsFilesMAX);
+  SymbolsDestroy(symbols);
+}
+
 int main(void)
 {
   uint64_t state = TapSeed();
@@ -359,6 +486,10 @@ int main(void)
   testReader();
   testOpened();
   testSelf(&state);
+  testSame();
+  testYoung();
+  testRoom();
+  testFiles();
   testUnlined();
   testDamaged(&state);
   testLong();
