@@ -40,6 +40,21 @@ static ObjectFile debugFolders(Debug debug,
   return object != NULL ? object : each(debug, debugFOLDER, strlen(debugFOLDER), data);
 }
 
+/* debugMay -- may the file be read to its end?  It may be sparse: its size costs who made it nothing. */
+static Bool debugMay(ObjectFile object)
+{
+  ObjectRoom room = object->room;
+
+  if (room == NULL)
+    return TRUE;
+  if (object->elf.size > room->summed) {
+    room->unsummed = TRUE;
+    return FALSE;
+  }
+  room->summed -= object->elf.size;
+  return TRUE;
+}
+
 /* debugSum -- does the whole file have this checksum?  It is that of zlib and of Ethernet. */
 static Bool debugSum(ObjectFile object, uint32_t sum)
 {
@@ -69,7 +84,8 @@ static ObjectFile debugTry(Debug debug)
 
   if (ObjectOpen(&object, debug->path, debug->room) != ResOK)
     return NULL;
-  if (debug->length > 0 ? ObjectBuildIs(object, debug->build, debug->length) : debugSum(object, debug->sum))
+  if (debug->length > 0 ? ObjectBuildIs(object, debug->build, debug->length) :
+                          debugMay(object) && debugSum(object, debug->sum))
     return object;
   ObjectClose(object);
   return NULL;

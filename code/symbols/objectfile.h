@@ -22,7 +22,9 @@
 typedef struct ObjectRoomStruct {
   Count files;              /* that may still be opened */
   uint64_t bytes;           /* that may still be kept: sections, and tables that are made of them */
+  uint64_t summed;          /* of files that may still be read to their ends for a checksum; never given back */
   Bool full;                /* something was left out for want of room */
+  Bool unsummed;            /* a file was not read for its checksum */
 } ObjectRoomStruct, *ObjectRoom;
 
 enum {

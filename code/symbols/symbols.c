@@ -22,7 +22,8 @@ enum {
   symbolsBriefMAX = 256       /* of each further one so many */
 };
 
-#define symbolsBytesMAX ((uint64_t)4 << 30) /* of sections and tables of all files */
+#define symbolsBytesMAX  ((uint64_t)4 << 30) /* of sections and tables of all files */
+#define symbolsSummedMAX ((uint64_t)1 << 30) /* of all files that are read to their ends for their checksums */
 
 /* A file that is open for one module or more: of those of a log many may be the same, by other paths. */
 typedef struct symbolsOpenStruct {
@@ -60,13 +61,19 @@ struct SymbolsStruct {
 
 /* ---- Opening a module ---- */
 
-static void symbolsTell(Symbols symbols, const char *path, const char *why)
+/* symbolsSay -- tell what a module lacks, and what that leads to */
+static void symbolsSay(Symbols symbols, const char *path, const char *why, const char *so)
 {
   char line[symbolsLineMAX];
 
-  (void)snprintf(line, sizeof line, "%s: %s; addresses there stay numbers", path, why);
+  (void)snprintf(line, sizeof line, "%s: %s; %s", path, why, so);
   if (symbols->note != NULL)
     symbols->note(symbols->data, line);
+}
+
+static void symbolsTell(Symbols symbols, const char *path, const char *why)
+{
+  symbolsSay(symbols, path, why, "addresses there stay numbers");
 }
 
 /* symbolsKnown -- the file, if it is open; NULL stands for one that is gone, whose build id has led to another */
@@ -125,10 +132,15 @@ static void symbolsDebug(Symbols symbols, SymbolsOpen open, const SymbolsModuleS
   char path[DebugPathMAX];
 
   (void)snprintf(path, sizeof path, "%s", module->path);
+  symbols->room.unsummed = FALSE;
   if ((object == NULL || ObjectNamed(object, ".debug_info") == NULL) && strlen(build) <= 2 * ElfBuildMAX)
     with = open->debug = DebugFileFind(path, module->path, object, build, strlen(build), &symbols->room);
-  if (with == NULL)
+  if (with == NULL) {
+    if (symbols->room.unsummed)
+      symbolsSay(symbols, module->path, "its debug file is left out: the module has no build id, and the file is too "
+                 "large for its checksum to be made (1 GiB for all modules)", "link with --build-id");
     return;
+  }
   open->alt = DebugFileAlt(with, path);
   if ((open->alt != NULL && DwarfOpen(&open->altDwarf, open->alt, open->alt, NULL) != ResOK) ||
       DwarfOpen(&open->dwarf, with, object != NULL ? object : with, open->altDwarf) != ResOK)
@@ -343,7 +355,8 @@ Res SymbolsCreate(Symbols *symbolsReturn, void (*note)(void *data, const char *l
 
   if (symbols == NULL)
     return ResMEMORY;
-  symbols->room = (ObjectRoomStruct){.files = SymbolsFilesMAX, .bytes = symbolsBytesMAX};
+  symbols->room = (ObjectRoomStruct){.files = SymbolsFilesMAX, .bytes = symbolsBytesMAX,
+                                     .summed = symbolsSummedMAX};
   symbols->note = note;
   symbols->data = data;
   *symbolsReturn = symbols;

@@ -142,6 +142,24 @@ SKIP: {
     is(scalar(() = $err =~ /no symbols for some of its code/g), 1, 'and what it lacks is told once');
 }
 
+# ---- A debug file that has no end ----
+
+SKIP: {
+    skip 'no gcc, or no objcopy', 4 unless $whole && has('objcopy') && has('nm');
+    my ($bare, $debug) = ("$Dir/bare", "$Dir/bare.debug");
+    run('objcopy', '--only-keep-debug', '--remove-section=.note.gnu.build-id', $whole, $debug);
+    run('objcopy', '--strip-debug', '--remove-section=.note.gnu.build-id', "--add-gnu-debuglink=$debug", $whole, $bare);
+    my @addresses = addresses($whole, 20);
+    my (undef, $err, @lines) = ours($bare, \@addresses);
+    unlike("$err$lines[0]", qr/debug file|\?\?:0/, 'without a build id a debug file is known by its checksum');
+    skip 'no sparse files here', 3 unless truncate $debug, 8 << 40;
+    my ($status, $out);
+    ($status, $out, $err) = run('sh', '-c', "exec timeout 10 $B/prog/symbolize $bare < $Dir/addresses");
+    is($status, 0, 'one of 8 TiB is not read to its end');
+    like($out, qr/^\w+\n\?\?:0$/m, 'functions are known all the same');
+    is(scalar(() = $err =~ m{/bare: its debug file is left out: .*--build-id}g), 1, 'and what is left out is told once');
+}
+
 # ---- Names that stand in a file that several share (.gnu_debugaltlink), as dwz makes them ----
 
 # linked($name, $code, @flags) -- a shared library of assembler code, in which labels are in no symbol table
