@@ -7,7 +7,7 @@ use warnings;
 no warnings 'portable';
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run slurp spew);
+use EndToEnd qw($Dir opens run slurp spew);
 use File::Copy qw(copy);
 use JSON::PP qw(decode_json);
 use Test::More;
@@ -350,6 +350,24 @@ subtest 'wrappers of malloc' => sub {
     record($log, "$B/prog/wrapped");
     $is->({xmalloc => 20, g_malloc => 10, 'operator new' => 10, _PyMem_RawMalloc => 10, sqlite3Malloc => 10, getMemory => 10},
           'where only immediate callers are recorded, a wrapper is one') if `c++filt _Znwm 2>/dev/null` =~ /operator new/;
+};
+
+subtest 'files that a log names' => sub {
+    plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my ($own, $log, $none) = map { "$Dir/named$_" } '', '.paw', 'none.paw';
+    copy("$B/prog/sites", $own) and chmod 0755, $own;
+    run("$B/bin/eventrec", '-s', 1, '-o', $log, $own);
+    run("$B/bin/eventrec", '-s', 0, '-o', $none, $own);
+    plan skip_all => 'no inotify' if !defined((opens($own, "$B/bin/eventview", 'sites', $log))[0]);
+    my $opened = sub {
+        my ($of, @views) = @_;
+        return join ' ', grep { (opens($own, "$B/bin/eventview", $_, '--json', $of))[0] } @views;
+    };
+    my @callers = qw(summary live sites leaks growth);
+    is($opened->($log, @callers), "@callers", 'are opened by the views that name callers,');
+    is($opened->($log, qw(events sizes lifetimes pools timeline threads collections)), '', 'by no others,');
+    is($opened->($none, @callers), '', 'and only if callers were recorded');
 };
 
 subtest 'real programs' => sub {
