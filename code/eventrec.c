@@ -67,6 +67,10 @@ static Bool recordingKinds(Recording recording)
   recording->wanted.watcher = mask >> EventKindSystem & 1;
   if (recording->events == NULL)
     return TRUE;
+  if (recording->usable) { /* whatever -E names, it is asked for, too */
+    EventChoiceAdd(recording->codes, EventPoolUsableSiteCODE);
+    EventChoiceAdd(recording->codes, EventPoolUsableStackCODE);
+  }
   TextInit(&text, kinds, sizeof kinds);
   for (i = 0; i < ARRAY_LENGTH(recordingKindNames); ++i)
     if (recordingKindNames[i] != NULL && mask >> i & 1)

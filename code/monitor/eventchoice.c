@@ -7,27 +7,53 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "format/block.h"
 #include "log/typenames.h"
 
-enum {
-#define KIND(name, value, doc) choiceKind##name = value,
-#include "eventdef.h"
-};
-#undef KIND
+#include "eventgen.h"
 
 static const struct {
   const char *name;
   uint16_t code;
   uint8_t kind;
 } choiceTypes[] = {
-#define RELATION(name, code, always, kind, format) {#name, code, choiceKind##kind},
+#define RELATION(name, code, always, kind, format) {#name, code, Event##name##KIND},
 #include "eventdef.h"
+};
+
+/* What parameters refer to: the types that say what these are.  Events of them are few, and are sent with any other. */
+static const struct {
+  const char *name;
+  uint16_t code;
+} choiceParameters[] = {
+#define PARAM(event, index, letter, parameter, doc) {#parameter, Event##event##CODE},
+#include "eventdef.h"
+};
+
+static const struct {
+  const char *parameter;
+  uint16_t code;
+} choiceDefinitions[] = {
+  {"stack", EventStackFrameCODE}, {"stack", EventModuleLoadCODE}, {"stack", EventModuleBuildCODE},
+  {"stack", EventModuleUnloadCODE}, {"site", EventModuleLoadCODE}, {"site", EventModuleBuildCODE},
+  {"site", EventModuleUnloadCODE}
 };
 
 void EventChoiceAdd(uint8_t *codes, Index code)
 {
   AVER(code / 8 < EventChoiceSIZE);
   codes[code / 8] |= (uint8_t)(1u << code % 8);
+}
+
+/* choiceWith -- add what explains the parameters of a type */
+static void choiceWith(uint8_t *codes, uint16_t code)
+{
+  Index i, k;
+
+  for (i = 0; i < ARRAY_LENGTH(choiceParameters); ++i)
+    for (k = 0; choiceParameters[i].code == code && k < ARRAY_LENGTH(choiceDefinitions); ++k)
+      if (strcmp(choiceParameters[i].name, choiceDefinitions[k].parameter) == 0)
+        EventChoiceAdd(codes, choiceDefinitions[k].code);
 }
 
 /* choiceOne -- the type of this name */
@@ -41,6 +67,7 @@ static Res choiceOne(uint8_t *codes, uint32_t *kinds, const char *word, Size len
     const char *name = choiceTypes[i].name;
     if (strlen(name) == length && memcmp(name, word, length) == 0) {
       EventChoiceAdd(codes, choiceTypes[i].code);
+      choiceWith(codes, choiceTypes[i].code);
       *kinds |= (uint32_t)1 << choiceTypes[i].kind;
       return ResOK;
     }

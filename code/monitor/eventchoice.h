@@ -16,7 +16,8 @@ enum { EventChoiceSIZE = 65536 / 8 }; /* bytes of a set of codes */
 
 /* EventChoiceParse -- parse a list of types, which are separated by commas
  *
- * codesReturn  EventChoiceSIZE bytes: a bit for each code
+ * codesReturn  EventChoiceSIZE bytes: a bit for each code.  Where a type has a caller or a stack, the types that say
+ *              which code that is are among them.
  * kindsReturn  their kinds: a bit for each
  * error        told which name is unknown, and the names that are like it
  * returns      ResPARAM: a name is unknown, or there is none

@@ -30,7 +30,7 @@ sub recorded {
 }
 
 for my $options (['-s', 1], ['-s', 16], ['-s', 16, '--stack-frees'], ['--range', 'usable'], ['-s', 1, '-m', 'manage'],
-                 ['-s', 64, '-m', 'manage']) {
+                 ['-s', 64, '-m', 'manage'], ['-s', 1, '-E', 'PoolAllocSite'], ['-s', 16, '-E', 'PoolFree,PoolAllocStack']) {
     my ($said, $told, $view) = recorded('--usable', @$options);
     is scalar(keys %$said), 4, "@$options: the program says what four functions were given";
     is_deeply $told, $said, 'and so does the view' or diag explain $view;
