@@ -335,6 +335,16 @@ SHIM int execveat(int folder, const char *path, char *const argv[], char *const 
   return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
 }
 
+#if defined(__x86_64__) && defined(__LP64__)
+/* ShimSystemExecve -- syscall(SYS_execve, ...), which `syscall' (shimseccomp.c) leaves to this */
+__attribute__((used)) long ShimSystemExecve(long number, const char *path, char *const argv[], char *const envp[]);
+long ShimSystemExecve(long number, const char *path, char *const argv[], char *const envp[])
+{
+  UNUSED(number);
+  return execve(path, argv, envp);
+}
+#endif
+
 /* shimShell -- libc is about to start a shell; returns what its environment lacks.  Only that is worth telling then: a
  * shell that lacks nothing comes by itself. */
 static unsigned shimShell(void)

@@ -111,8 +111,8 @@ SHIM int prctl(int option, ...)
 }
 
 #if defined(__x86_64__) && defined(__LP64__)
-/* `syscall', as libc has it, but for seccomp: nothing else may be done here, not even to the stack, on which a child
- * may begin. */
+/* `syscall', as libc has it, but for seccomp and execve: nothing else may be done here, not even to the stack, on which a
+ * child may begin. */
 __asm__(".text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"
@@ -121,6 +121,8 @@ __asm__(".text\n"
         "  endbr64\n"
         "  cmpq $317, %rdi\n" /* SYS_seccomp */
         "  je shimSeccomp\n"
+        "  cmpq $59, %rdi\n" /* SYS_execve */
+        "  je ShimSystemExecve\n"
         "  movq %rdi, %rax\n"
         "  movq %rsi, %rdi\n"
         "  movq %rdx, %rsi\n"
@@ -137,7 +139,7 @@ __asm__(".text\n"
         "  jmp shimSystemFails\n"
         "  .cfi_endproc\n"
         ".size syscall, .-syscall\n");
-_Static_assert(SYS_seccomp == 317, "as it is compared with");
+_Static_assert(SYS_seccomp == 317 && SYS_execve == 59, "as it is compared with");
 
 /* shimSystemFails -- what `syscall' ends with where the system says no */
 __attribute__((used)) long shimSystemFails(int error);
