@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,19 +89,21 @@ enum { familyMAX = 1024 }; /* processes that are looked at */
 typedef struct FamilyStruct {
   ProcStruct proc;
   Count count, threads;
-  pid_t pid[familyMAX];
+  pid_t pid[familyMAX], parent[familyMAX];
   uint32_t *thread;     /* of one process; owned */
   Count capacity;
 } FamilyStruct, *Family;
 
-/* familyAdd -- the numbers in a list, which spaces separate */
-static void familyAdd(Family family, const char *list)
+/* familyAdd -- the numbers in a list, which spaces separate, of processes that one has started */
+static void familyAdd(Family family, const char *list, pid_t parent)
 {
   char *end;
   long pid;
 
-  for (; family->count < familyMAX && (pid = strtol(list, &end, 10)) > 0 && end != list; list = end)
+  for (; family->count < familyMAX && (pid = strtol(list, &end, 10)) > 0 && end != list; list = end) {
+    family->parent[family->count] = parent;
     family->pid[family->count++] = (pid_t)pid;
+  }
 }
 
 /* familyChildren -- those that the threads of a process have started */
@@ -119,19 +122,29 @@ static void familyChildren(Family family, uint32_t pid)
     /* A number that was cut off is another one. */
     if (n == ProcReadMAX && strrchr(list, ' ') != NULL)
       *strrchr(list, ' ') = '\0';
-    familyAdd(family, list);
+    familyAdd(family, list, (pid_t)pid);
   }
 }
 
-/* familyOne -- look at one process; the nanoseconds that its file took, which is read once and not at every look */
-static uint64_t familyOne(Recording recording, Family family, pid_t pid)
+/* familyShares -- have two processes the same memory?  Then one is about to execute a program (vfork), or works for the
+ * other as a thread would, as the tracer of LeakSanitizer does, and is not counted besides it. */
+static Bool familyShares(pid_t pid, pid_t other)
 {
+  enum { KCMPVM = 1 }; /* linux/kcmp.h: KCMP_VM */
+
+  return other != 0 && RawCall(SYS_kcmp, pid, other, KCMPVM, 0, 0) == 0;
+}
+
+/* familyOne -- look at one process; the nanoseconds that its file took, which is read once and not at every look */
+static uint64_t familyOne(Recording recording, Family family, Index i)
+{
+  pid_t pid = family->pid[i];
   Size left = recording->looked;
   char path[PATH_MAX];
   uint64_t begun, took;
   Bool certain;
 
-  if (!ProcProgram(path, sizeof path, family->proc.root, pid))
+  if (familyShares(pid, family->parent[i]) || !ProcProgram(path, sizeof path, family->proc.root, pid))
     return 0;
   begun = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   certain = RecordingProgram(recording, path, ProgramANYBODY);
@@ -157,7 +170,7 @@ static uint64_t recordingFamily(Recording recording)
   if (ProcInit(&family.proc, "/proc", 0) != ResOK)
     return 0;
   for (i = 0; i < family.count; ++i) {
-    files += familyOne(recording, &family, family.pid[i]);
+    files += familyOne(recording, &family, i);
     familyChildren(&family, (uint32_t)family.pid[i]);
   }
   free(family.thread);

@@ -58,6 +58,8 @@ is_deeply unseen('--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'env -
 is_deeply unseen('-E', 'PoolFree', '--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'also where other events were chosen';
 is_deeply [`$B/bin/eventview --json $dir/a.paw` =~ /"not_seen": \[\{"program": "([^"]*)", "processes": 1\}\], "not_seen_count": 1/],
     [abs_path($^X) . ": $preload"], 'and in JSON';
+is_deeply unseen('--', 'env', '-i', "$B/prog/clones", 'shares'), ["clones: $preload"],
+    'a process with the memory of another one is no program of its own';
 if (`uname -m` eq "x86_64\n") {
     my $execve = 'my ($path, $word) = ("/bin/true", "true"); my ($argv, $envp) = (pack("pJ", $word, 0), pack("J", 0));'
         . 'syscall(59, $path, $argv, $envp); exit 1';
