@@ -142,6 +142,14 @@ Emitter EmitterIfReady(void)
   return emitter != NULL && __atomic_load_n(&emitter->state, __ATOMIC_ACQUIRE) == 2 ? emitter : NULL;
 }
 
+Bool EmitterTells(Word kinds)
+{
+  Emitter emitter = EmitterIfReady();
+  Word tells = emitter != NULL ? __atomic_load_n(&emitter->tells, __ATOMIC_RELAXED) : 0;
+
+  return tells != 0 && (kinds == EVENT_KINDS || (tells & kinds) != 0);
+}
+
 Bool EmitterCheck(Emitter emitter)
 {
   return emitter->state == 2 && emitter->pid != 0 && emitter->identity != 0 &&

@@ -51,6 +51,8 @@ struct EmitterStruct {
   Bool barred;              /* neither the collector nor this process can write the log: no thread waits for room */
   Bool alone;               /* its collector has died */
   uint32_t halted;          /* kinds that were switched off for other threads when it was about to end (lifecycle.c) */
+  Word tells;               /* while a state dump tells what others cannot be understood without: EmitterTELLS, and the
+                               kinds that were sent when it began; else 0 */
   Bool collected;           /* blocks are handed over to a collector (handover.h), as far as is known */
   SyncStruct sync;          /* at the beginning */
   HeaderSentStruct began;   /* when it first had a way out or a collector, and the kinds that it sent then (`first`) */
@@ -86,6 +88,11 @@ extern Bool EmitterCheck(Emitter emitter);
 
 /* EmitterIfReady -- this process if it has emitted or opened a log, else NULL.  Changes nothing. */
 extern Emitter EmitterIfReady(void);
+
+/* EmitterTells -- is a state dump under way that tells what others cannot be understood without, and that began when
+ * one of these kinds was sent?  EVENT_KINDS: a dump, whatever was sent.  Any thread. */
+#define EmitterTELLS ((Word)1 << (WORD_WIDTH - 1))
+extern Bool EmitterTells(Word kinds);
 
 /* EmitterThread -- the `i`th of EmitterGet()->threads places */
 extern Thread EmitterThread(Emitter emitter, Index i);

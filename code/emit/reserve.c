@@ -5,7 +5,6 @@
 
 #include "base/aver.h"
 #include "emit/emitter.h"
-#include "emit/statedump.h"
 #include "handover/handover.h"
 
 __thread EventThread EventThreadSelf;
@@ -72,7 +71,7 @@ static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitRet
 static inline Bool bufferSent(unsigned kind, Word kinds)
 {
   return (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & kinds) != 0 ||
-         ((kind == EventStreamDEFINITION || kinds == EVENT_KINDS) && StateDumpTells(kinds));
+         ((kind == EventStreamDEFINITION || kinds == EVENT_KINDS) && EmitterTells(kinds));
 }
 
 /* bufferReserve -- room for an event, which is sent if one of these kinds is */

@@ -82,7 +82,6 @@ enum {
 static StateDumpHook dumpHooks[StateDumpHooksMAX];
 static unsigned dumpBusy;
 static uint32_t dumpPid;     /* of the process that dumpBusy and dumpLate belong to */
-static uint32_t dumpTells;   /* of the process that is telling what does not depend on its threads; 0: none is */
 static uint64_t dumpLate;    /* 0: no dump has begun */
 static unsigned dumpAsked;   /* dumps that were requested so far; */
 static unsigned dumpSeen;    /* its value when the newest dump began, */
@@ -168,7 +167,7 @@ static void dumpOn(void)
 #endif
 
 /* dumpBegin -- the part of the dump that one thread does at once; FALSE: a lock is taken, and nothing was emitted */
-static Bool dumpBegin(void)
+static Bool dumpBegin(Emitter emitter)
 {
   Count claimed = dumpAsk(StateDumpCLAIM, StateDumpHooksMAX);
 
@@ -184,14 +183,14 @@ static Bool dumpBegin(void)
     (void)RawCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
   dumpOn();
   dumpMark(TRUE);
-  __atomic_store_n(&dumpTells, dumpPid, __ATOMIC_RELAXED);
+  __atomic_store_n(&emitter->tells, EmitterTELLS | dumpKinds, __ATOMIC_RELAXED);
   (void)dumpAsk(StateDumpTELL, StateDumpHooksMAX);
   ModulesTell(FALSE);
 #if defined(EventThreadStartCODE)
   dumpThreads();
 #endif
   UserTell();
-  __atomic_store_n(&dumpTells, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&emitter->tells, 0, __ATOMIC_RELAXED);
   dumpLate = EventClockMonotonic() + dumpPatience;
   return TRUE;
 }
@@ -232,18 +231,9 @@ static Bool dumpTell(void)
   if (__atomic_exchange_n(&dumpBusy, 1, __ATOMIC_ACQUIRE) != 0)
     return FALSE;
   /* Another thread may have completed it just before. */
-  told = dumpIdle() || ((dumpLate != 0 || dumpBegin()) && dumpGoOn() && dumpIdle());
+  told = dumpIdle() || ((dumpLate != 0 || dumpBegin(emitter)) && dumpGoOn() && dumpIdle());
   __atomic_store_n(&dumpBusy, 0, __ATOMIC_RELEASE);
   return told;
-}
-
-Bool StateDumpTells(Word kinds)
-{
-  uint32_t pid = __atomic_load_n(&dumpTells, __ATOMIC_RELAXED);
-  Emitter emitter = pid != 0 ? EmitterIfReady() : NULL;
-
-  /* Of another process's number: this is the child of a fork. */
-  return emitter != NULL && emitter->pid == pid && (kinds == EVENT_KINDS || (dumpKinds & kinds) != 0);
 }
 
 void StateDumpAsk(void)

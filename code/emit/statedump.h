@@ -40,10 +40,6 @@ extern void StateDumpHookAdd(StateDumpHook hook);
 extern void StateDumpAsk(void);
 extern Bool StateDumpAttend(void);
 
-/* StateDumpTells -- is a dump under way that tells what others cannot be understood without, and that began when one of
- * these kinds was sent?  EVENT_KINDS: a dump, whatever was sent.  Any thread. */
-extern Bool StateDumpTells(Word kinds);
-
 /* StateDumpWait -- request a dump and return when it is complete, after two seconds at the latest.  Not inside malloc,
  * nor with signals blocked. */
 extern void StateDumpWait(void);

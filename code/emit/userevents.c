@@ -326,7 +326,7 @@ static void userTell(UserString entry)
   Size length = EventStringLength(entry->string);
   void *room;
 
-  if (!EVENT_PRESENT(Intern) || (!EVENT_WANTED(EventInternKIND) && !StateDumpTells((Word)1 << EventInternKIND)))
+  if (!EVENT_PRESENT(Intern) || (!EVENT_WANTED(EventInternKIND) && !EmitterTells((Word)1 << EventInternKIND)))
     return;
   room = EventReserveSlow(EventStreamDEFINITION, offsetof(EventWSStruct, f1) + length + 1, 0);
   if (room != NULL)
