@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "base/fence.h"
 #include "collect/drain.h"
+#include "format/fence.h"
 #include "plinth/clock.h"
 /* Its structs need format/block.h. */
 #include "eventgen.h"

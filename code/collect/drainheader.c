@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "base/fence.h"
 #include "base/grow.h"
+#include "format/fence.h"
 #include "plinth/clock.h"
 
 enum {

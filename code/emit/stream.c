@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/aver.h"
-#include "base/fence.h"
 #include "emit/emitter.h"
+#include "format/fence.h"
 
 enum {
   streamSmallMAX = 16384,      /* bytes of the largest block of a kind that is rare, or not sent */

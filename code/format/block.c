@@ -6,7 +6,7 @@
 
 #include "base/aver.h"
 #include "base/crc.h"
-#include "base/fence.h"
+#include "format/fence.h"
 
 enum { blockFlagsSUM = BlockFlagsOWNER | BlockFlagSUMMED };
 

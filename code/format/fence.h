@@ -4,8 +4,8 @@
  *
  * Used where one side writes plainly and another thread, or process, reads at any moment and judges what it got.
  */
-#ifndef BASE_FENCE_H
-#define BASE_FENCE_H
+#ifndef FORMAT_FENCE_H
+#define FORMAT_FENCE_H
 
 /* Fence -- what stands before is seen before what stands behind, by readers and of readers.  The thread sanitizer knows
  * no such thing, and gcc says so. */
@@ -16,4 +16,4 @@ static inline void Fence(void)
 #endif
 }
 
-#endif /* BASE_FENCE_H */
+#endif /* FORMAT_FENCE_H */
