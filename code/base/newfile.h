@@ -31,7 +31,8 @@ typedef struct NewFileStruct {
 extern Res NewFileAt(NewFile file, const char *path);
 extern void NewFileClose(NewFile file);
 
-/* NewFileOld -- open what is there for reading; a link is not followed, and nothing is waited for; -1 with errno set
+/* NewFileOld -- a descriptor for reading the file at the place; -1 with errno set.  The open follows no link and does not
+ * block.
  * NewFileReplaces -- may it be replaced: is nothing there, or a file that is empty or begins with these bytes? */
 extern int NewFileOld(NewFile file);
 extern Bool NewFileReplaces(NewFile file, const char *begins, Size length);

@@ -9,8 +9,8 @@
  * that the chains are as they were.  A reference to a pool is its place in this order plus one, or 0 for none.  A pool
  * that was destroyed is written only if something refers to it; those pools come last, in the order of references.
  *
- * The bytes may come from a file that somebody made: each number is checked before it indexes or counts anything, and
- * memory is taken only as long as there is room for it (saveTake).
+ * The bytes may come from a hostile file.  Each number is checked before it indexes or counts anything, and saveTake
+ * subtracts each allocation from a bound before it is made.
  */
 #include "heap/heapsave.h"
 

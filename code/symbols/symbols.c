@@ -90,7 +90,7 @@ static SymbolsOpen symbolsKnown(Symbols symbols, ObjectFile object, const char *
   return NULL;
 }
 
-/* symbolsFits -- has the file the module's build id, as far as that is known?  If not, that is told. */
+/* symbolsFits -- TRUE if the file has the build id that the log gives, or the log gives none; else a note says so */
 static Bool symbolsFits(Symbols symbols, const SymbolsModuleStruct *module, ObjectFile object)
 {
   Bool fits = module->build == NULL || ObjectBuildIs(object, module->build, strlen(module->build));
@@ -200,7 +200,7 @@ static SymbolsOpen symbolsOpen(Symbols symbols, const SymbolsModuleStruct *modul
   return known != NULL ? known : symbolsRead(symbols, module, object);
 }
 
-/* symbolsFull -- if something was left out for want of room, that is told once */
+/* symbolsFull -- write a note, once, if the room was too small for some file, section or table */
 static void symbolsFull(Symbols symbols, const SymbolsModuleStruct *module)
 {
   if (symbols->room.full && !symbols->full)

@@ -1,8 +1,8 @@
 /* symbols.h -- functions, files and lines for addresses in modules: the door of the room
  *
  * A module is a file that a process had mapped.  It is opened when the first address in it is asked for, and its tables
- * are read then; what is found stays until SymbolsDestroy.  What a module lacks is told once.  Modules that are the same
- * file, whatever their paths, share what was read of it; and all files together have a bound.
+ * are read then; what is found stays until SymbolsDestroy.  A note says once what a module lacks.  Modules that are the
+ * same file, by whatever paths, share what was read of it.  All open files together have a bound.
  *
  * Design: design/symbols.md      Tests: test/symbols/symbols.t, test/symbols/symbolstest.c
  */
