@@ -73,6 +73,7 @@ typedef struct SelfDrainStruct {
   SelfDrainHow how;
   SelfDrainEntryStruct done;     /* up to this one all were looked at */
   Count behind;              /* full blocks that are not listed, because they are newer */
+  Count apart;               /* blocks in private memory that are listed, or newer, and were not sent */
   Count count;
   SelfDrainEntryStruct list[drainListMAX];
 } SelfDrainStruct, *Drain;
@@ -300,6 +301,7 @@ __attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store 
                                    (drain->how == SelfDrainWAIT && (block->flags & BlockFlagSNAPSHOT) != 0))) ||
         !drainBefore(&drain->done, &entry))
       continue;
+    drain->apart += store != &drain->emitter->shared;
     drainListOne(drain, &entry);
   }
 }
@@ -314,7 +316,10 @@ static Bool drainListed(Drain drain, Bool *stayReturn)
     SelfDrainResult result = drainTake(drain->emitter, drain->stream, entry->store, entry->region, entry->slot,
                                        drain->how == SelfDrainSETTLE);
     drain->done = *entry;
+    drain->apart -= result == SelfDrainSENT && entry->store != &drain->emitter->shared;
     *stayReturn |= result == SelfDrainREFUSED;
+    if (drain->stream != NULL)
+      drain->stream->refused = result == SelfDrainREFUSED && drain->apart > 0;
     if (result == SelfDrainREFUSED)
       return FALSE;
     if (result == SelfDrainPENDING) {
@@ -334,8 +339,10 @@ Bool SelfDrainStream(Emitter emitter, Stream stream, uint32_t number, SelfDrainH
   Store store;
   Index i;
 
+  if (stream != NULL)
+    stream->refused = FALSE;
   do {
-    drain.count = drain.behind = 0;
+    drain.count = drain.behind = drain.apart = 0;
     /* A collector drains the shared region itself, and would erase a block under our hands. */
     for (i = EmitterCollected(emitter); (store = EmitterStore(emitter, i)) != NULL; ++i)
       drainList(&drain, store);
@@ -352,7 +359,10 @@ Bool SelfDrainAll(Emitter emitter, SelfDrainHow how)
 
 Bool SelfDrainBlock(Emitter emitter, Stream stream, Store store, BlockHeader block)
 {
-  return drainTake(emitter, stream, store, store->header, StoreSlot(store->header, block), FALSE) == SelfDrainSENT;
+  SelfDrainResult result = drainTake(emitter, stream, store, store->header, StoreSlot(store->header, block), FALSE);
+
+  stream->refused = result == SelfDrainREFUSED && store != &emitter->shared;
+  return result == SelfDrainSENT;
 }
 
 void SelfDrainBeside(Emitter emitter, BlockHeader block, Size used)

@@ -37,6 +37,7 @@ typedef struct StreamStruct {
   Store store;         /* the store in which it lies */
   Size size;           /* its bytes, header included */
   Bool waits;          /* older blocks of the stream may be full, and this process has to send them itself */
+  Bool refused;        /* some of them are in private memory, and were refused when the owner last tried to send them */
   uint64_t sequence;   /* number of the open block, or of the next one */
   uint64_t sent;       /* number of the oldest block that has not gone out: those from there to the open one are full */
   uint64_t before;     /* events in the blocks before that one; BlockBeforeUNKNOWN */

@@ -277,13 +277,36 @@ static void handoverDone(Emitter emitter, Stream stream, unsigned unsent, Store 
     StoreGive(store, block);
 }
 
+/* handoverRefused -- does the log refuse a block of the stream that is in private memory?  A block that followed it in
+ * the region would outlive it, and readers would count it as missing, though the process counts its events as lost. */
+static Bool handoverRefused(Emitter emitter, Thread thread, unsigned kind)
+{
+  Stream stream = &thread->stream[kind][0];
+
+  if (stream->refused && !thread->inside)
+    (void)SelfDrainStream(emitter, stream, (uint32_t)StreamNumber(thread, kind, 0), SelfDrainHURRY);
+  return stream->refused && EmitterRegion(emitter) != NULL;
+}
+
+/* handoverBack -- the stream has a fresh block in the region, and the log has just refused the one before, in private
+ * memory: the fresh one goes back.  FALSE: the stream gets none elsewhere. */
+static Bool handoverBack(Emitter emitter, Thread thread, Stream stream, Size size)
+{
+  BlockHeader block = stream->block;
+
+  __atomic_store_n(&stream->block, NULL, __ATOMIC_RELEASE);
+  StreamErase(stream->store->header, block, 0);
+  StoreGive(stream->store, block);
+  return handoverTakeElse(emitter, thread, stream, FALSE, size, TRUE);
+}
+
 Bool HandoverChange(Emitter emitter, Thread thread, unsigned kind, unsigned unsent)
 {
   Stream stream = &thread->stream[kind][unsent];
   Store store = stream->store;
   BlockHeader old = stream->block;
   Size size = StreamSize(emitter, stream, kind, unsent), reserved;
-  Bool crowded, taken;
+  Bool crowded, refused, taken;
 
   if (!unsent && PolicyRefuses(emitter, thread, stream)) {
     __atomic_store_n(&thread->hot.cursor[kind][unsent].next, 0, __ATOMIC_RELEASE);
@@ -294,14 +317,15 @@ Bool HandoverChange(Emitter emitter, Thread thread, unsigned kind, unsigned unse
   crowded = old != NULL && !unsent && !handoverRoom(emitter, store, kind);
   if (crowded && !HandoverCollected(emitter, store))
     return PolicyChanged(emitter, thread, FALSE);
-  taken = !crowded && handoverTake(emitter, stream, unsent, size);
+  refused = !unsent && handoverRefused(emitter, thread, kind);
+  taken = !crowded && !refused && handoverTake(emitter, stream, unsent, size);
   if (!taken && old != NULL && !unsent && store == &emitter->shared &&
       handoverForget(emitter, stream, store, old, reserved, !crowded)) {
     StreamStart(emitter, thread, kind, unsent);
     stream->told = stream->discarded;
     return PolicyChanged(emitter, thread, TRUE);
   }
-  if (!taken && !handoverTakeElse(emitter, thread, stream, unsent, size, crowded)) {
+  if (!taken && !handoverTakeElse(emitter, thread, stream, unsent, size, crowded || refused)) {
     if (old != NULL && !unsent && !crowded)
       (void)__atomic_fetch_sub(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
     return unsent ? FALSE : PolicyChanged(emitter, thread, FALSE);
@@ -310,6 +334,8 @@ Bool HandoverChange(Emitter emitter, Thread thread, unsigned kind, unsigned unse
     (void)__atomic_fetch_add(&store->header->pool.full, 1, __ATOMIC_ACQ_REL);
   if (old != NULL)
     handoverDone(emitter, stream, unsent, store, old, reserved);
+  if (!unsent && stream->refused && stream->store == &emitter->shared && !handoverBack(emitter, thread, stream, size))
+    return PolicyChanged(emitter, thread, FALSE);
   StreamStart(emitter, thread, kind, unsent);
   stream->told = stream->discarded;
   return unsent ? TRUE : PolicyChanged(emitter, thread, TRUE);
