@@ -14,9 +14,26 @@
 
 #define chunkCommitSTEP 16u /* grains made accessible together: a system call for each MiB, not for each segment */
 
-unsigned char ChunkSlots[ChunkSlotCOUNT] LARGE;
+ChunkSlotsStruct ChunkSlots __attribute__((aligned(sizeof(ChunkSlotsStruct))));
 
 _Static_assert(sizeof(ChunkStruct) <= ChunkSegOFFSET, "the chunk's header overlaps its table of segments");
+
+/* chunkSlotsMake -- the table of slots, if there is none yet; arenas may be made at the same time */
+static Res chunkSlotsMake(void)
+{
+  unsigned char *none = NULL;
+  void *table;
+
+  if (__atomic_load_n(&ChunkSlots.count, __ATOMIC_ACQUIRE) != 0)
+    return ResOK;
+  if (PagesMap(&table, ChunkSlotCOUNT) != ResOK)
+    return ResMEMORY;
+  if (!__atomic_compare_exchange_n(&ChunkSlots.at, &none, (unsigned char *)table, FALSE, __ATOMIC_ACQ_REL,
+                                   __ATOMIC_RELAXED))
+    PagesRelease(table, ChunkSlotCOUNT);
+  __atomic_store_n(&ChunkSlots.count, ChunkSlotCOUNT, __ATOMIC_RELEASE);
+  return ResOK;
+}
 
 static void chunkSlotSet(Chunk chunk, unsigned first, unsigned more)
 {
@@ -24,9 +41,9 @@ static void chunkSlotSet(Chunk chunk, unsigned first, unsigned more)
   Word last = ((Word)chunk->limit - 1) >> ChunkSHIFT;
 
   AVER(last < ChunkSlotCOUNT);
-  __atomic_store_n(&ChunkSlots[slot], (unsigned char)first, __ATOMIC_RELEASE);
+  __atomic_store_n(&ChunkSlots.at[slot], (unsigned char)first, __ATOMIC_RELEASE);
   while (++slot <= last)
-    __atomic_store_n(&ChunkSlots[slot], (unsigned char)more, __ATOMIC_RELEASE);
+    __atomic_store_n(&ChunkSlots.at[slot], (unsigned char)more, __ATOMIC_RELEASE);
 }
 
 Chunk ChunkOfAddr(const void *addr)
@@ -35,7 +52,7 @@ Chunk ChunkOfAddr(const void *addr)
 
   if (ChunkSlot(addr) == ChunkSlotNONE)
     return NULL;
-  while (__atomic_load_n(&ChunkSlots[slot], __ATOMIC_ACQUIRE) == ChunkSlotHUGEMORE)
+  while (__atomic_load_n(&ChunkSlots.at[slot], __ATOMIC_ACQUIRE) == ChunkSlotHUGEMORE)
     --slot;
   return (Chunk)(slot << ChunkSHIFT);
 }
@@ -108,8 +125,10 @@ static Res chunkMake(Chunk *chunkReturn, Arena arena, Size whole, Size align, Si
 {
   Addr base;
   Chunk chunk;
-  Res res = PagesReserve(&base, whole, align);
+  Res res = chunkSlotsMake();
 
+  if (res == ResOK)
+    res = PagesReserve(&base, whole, align);
   if (res != ResOK)
     return res;
   if ((((Word)base + whole - 1) >> ChunkSHIFT) >= ChunkSlotCOUNT || PagesCommit(base, header) != ResOK ||

@@ -76,15 +76,22 @@ enum { ChunkSlotNONE = 0, ChunkSlotPLAIN, ChunkSlotHUGE, ChunkSlotHUGEMORE };
 
 #define ChunkSlotCOUNT ((Word)1 << (ChunkAddressWIDTH - ChunkSHIFT))
 
-/* ChunkSlots -- what is at each multiple of ChunkSIZE: ChunkSlotNONE ... ; in memory are only the pages in use */
-extern unsigned char ChunkSlots[ChunkSlotCOUNT];
+/* ChunkSlots -- what is at each multiple of ChunkSIZE: ChunkSlotNONE ... ; in memory are only the pages in use.  Before
+ * there is any chunk there is no table, and count is 0; afterwards it is ChunkSlotCOUNT. */
+typedef struct ChunkSlotsStruct {
+  unsigned char *at;
+  Word count;
+} ChunkSlotsStruct;
+
+extern ChunkSlotsStruct ChunkSlots;
 
 /* ChunkSlot -- ChunkSlotPLAIN if `addr` lies in a plain chunk, and so on; any address may be asked about */
 static inline unsigned ChunkSlot(const void *addr)
 {
   Word slot = (Word)addr >> ChunkSHIFT;
 
-  return LIKELY(slot < ChunkSlotCOUNT) ? __atomic_load_n(&ChunkSlots[slot], __ATOMIC_RELAXED) : ChunkSlotNONE;
+  return LIKELY(slot < __atomic_load_n(&ChunkSlots.count, __ATOMIC_ACQUIRE))
+           ? __atomic_load_n(&ChunkSlots.at[slot], __ATOMIC_RELAXED) : ChunkSlotNONE;
 }
 
 /* ChunkOfAddr -- the chunk that `addr` lies in, or NULL.  Any address may be asked about. */

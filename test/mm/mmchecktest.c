@@ -40,7 +40,7 @@ static void testChunk(void)
   TapSees(chunk->sig, 0, ChunkCheck(chunk), "chunk: no chunk");
   TapSees(chunk->ring.next, &alone, ChunkCheck(chunk), "chunk: its ring is broken");
   TapSees(chunk->base, (Word)chunk + 1, ChunkCheck(chunk), "chunk: it is not where it begins");
-  TapSees(ChunkSlots[(Word)chunk >> ChunkSHIFT], ChunkSlotNONE, ChunkCheck(chunk), "chunk: its slot is not its own");
+  TapSees(ChunkSlots.at[(Word)chunk >> ChunkSHIFT], ChunkSlotNONE, ChunkCheck(chunk), "chunk: its slot is not its own");
   TapSees(chunk->used[0], chunk->used[0] & ~(Word)1, ChunkCheck(chunk), "chunk: its header's grain is free");
   TapSees(chunk->freeCount, chunk->freeCount + 1, ChunkCheck(chunk), "chunk: its free grains are counted wrong");
   TapSees(chunk->spareCount, chunk->spareCount + 1, ChunkCheck(chunk), "chunk: its spare grains are counted wrong");
@@ -51,7 +51,7 @@ static void testChunk(void)
   TapSees(huge->hugeBase, huge->limit, ChunkCheck(huge), "huge chunk: its segment begins behind its end");
   TapSees(huge->freeCount, ChunkHugeRoom(huge) + 1, ChunkCheck(huge), "huge chunk: more is free than there is room");
   TapSees(huge->spareCount, huge->freeCount + 1, ChunkCheck(huge), "huge chunk: more is spare than free");
-  TapSees(ChunkSlots[(Word)huge >> ChunkSHIFT], ChunkSlotPLAIN, ChunkCheck(huge), "huge chunk: its slot is a plain one's");
+  TapSees(ChunkSlots.at[(Word)huge >> ChunkSHIFT], ChunkSlotPLAIN, ChunkCheck(huge), "huge chunk: its slot is a plain one's");
   PoolDestroy(pool);
 }
 
