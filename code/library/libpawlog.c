@@ -1,6 +1,6 @@
 /* libpawlog.c -- libpawlog: access to what is opaque in pawlog.h, and defaults for what its callers may leave out
  *
- * Requests and positions are those of the reader (request/requestservice.c, request/eventposition.c).
+ * Requests and positions are those of the reader (request/requestservice.c, request/seek.c).
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

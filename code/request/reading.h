@@ -135,7 +135,8 @@ static inline void ReadingRoutesForget(Reading reading)
   ++reading->stamp;
 }
 
-/* ReadingTie -- of two blocks whose next events have the same time, does `a` come first? */
+/* ReadingTie -- of two blocks whose next events have the same time, does `a` come first?  By process, stream and number
+ * of the block. */
 extern Bool ReadingTie(Loaded a, Loaded b);
 
 /* ReadingBefore -- the one order of all events */

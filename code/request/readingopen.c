@@ -12,15 +12,6 @@
 
 enum { readingMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are parked */
 
-Bool ReadingTie(Loaded a, Loaded b)
-{
-  if (a->stream->process != b->stream->process)
-    return a->stream->process->public.number < b->stream->process->public.number;
-  if (a->stream->id != b->stream->id)
-    return a->stream->id < b->stream->id;
-  return a->sequence < b->sequence;
-}
-
 /* readingPush -- a block takes part, with its next event; ResMEMORY */
 static Res readingPush(Reading reading, Loaded loaded)
 {

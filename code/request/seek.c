@@ -1,4 +1,4 @@
-/* eventposition.c -- positions as times, as text, and so many events away
+/* seek.c -- positions as times, as text, and so many events away
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
