@@ -11,15 +11,6 @@
 #include "base/aver.h"
 #include "format/block.h"
 
-Bool ReadingTie(Loaded a, Loaded b)
-{
-  if (a->stream->process != b->stream->process)
-    return a->stream->process->public.number < b->stream->process->public.number;
-  if (a->stream->id != b->stream->id)
-    return a->stream->id < b->stream->id;
-  return a->sequence < b->sequence;
-}
-
 /* readingSink -- the block at the top goes down to where it belongs */
 static inline void readingSink(Reading reading)
 {

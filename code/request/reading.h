@@ -137,7 +137,14 @@ static inline void ReadingRoutesForget(Reading reading)
 
 /* ReadingTie -- of two blocks whose next events have the same time, does `a` come first?  By process, stream and number
  * of the block. */
-extern Bool ReadingTie(Loaded a, Loaded b);
+static inline Bool ReadingTie(Loaded a, Loaded b)
+{
+  if (a->stream->process != b->stream->process)
+    return a->stream->process->public.number < b->stream->process->public.number;
+  if (a->stream->id != b->stream->id)
+    return a->stream->id < b->stream->id;
+  return a->sequence < b->sequence;
+}
 
 /* ReadingBefore -- the one order of all events */
 static inline Bool ReadingBefore(const ReadingOpenStruct *a, const ReadingOpenStruct *b)
