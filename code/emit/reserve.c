@@ -67,11 +67,14 @@ static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitRet
 }
 
 /* bufferSent -- is an event sent that goes out with one of these kinds?  A state dump tells to its end what others
- * cannot be understood without, also if its kinds are switched off meanwhile: what was sent until then needs it. */
+ * cannot be understood without, also if its kinds are switched off meanwhile: what was sent until then needs it.  What
+ * is told once, and needed by all kinds, is sent wherever it can be: the flight recorder would overwrite it, and keep
+ * what needs it. */
 static inline Bool bufferSent(unsigned kind, Word kinds)
 {
   return (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & kinds) != 0 ||
-         ((kind == EventStreamDEFINITION || kinds == EVENT_KINDS) && EmitterTells(kinds));
+         (kinds == EVENT_KINDS && EmitterSends()) ||
+         (kind == EventStreamDEFINITION && EmitterTells(kinds));
 }
 
 /* bufferReserve -- room for an event, which is sent if one of these kinds is */

@@ -81,8 +81,8 @@ enum { StreamNumbers = 32 }; /* for each thread */
  */
 extern void *BufferReserveSent(unsigned kind, Size size);
 
-/* BufferReserveNeeded -- room for an event without which others cannot be understood; it is sent if any kind is.  NULL:
- * no room; counted. */
+/* BufferReserveNeeded -- room for an event without which others cannot be understood; it is sent
+ * wherever there is a way out, whatever kinds are on.  NULL: no room; counted. */
 extern void *BufferReserveNeeded(unsigned kind, Size size);
 
 /* BufferAbove -- requests that an event on the slow way serves before it looks for room.  The functions are in

@@ -329,6 +329,20 @@ for (['none', 0, 0], ['off', 0, 1], ['bit', 0, 1], ['on', 1, 0]) {
   is $lost, 0, 'the stacks of all of them are known';
 }
 
+# The flight recorder keeps the newest events only, and the frames of their stacks were told long before: they are in the log.
+{
+  my $newest = "$dir/newest.paw";
+  my $pid = IPC::Open2::open2(my $says, my $hears, "$B/bin/eventrec", '--paused', '--sample=0', '-s', 24, '-o', $newest, '--', "$B/prog/frames", 0, 4);
+  chomp(my $program = <$says>);
+  Time::HiRes::sleep(0.3);
+  ctl($program, 'flush');
+  close $hears;
+  waitpid $pid, 0;
+  my $sites = `$B/bin/eventview sites --json $newest`;
+  cmp_ok +($sites =~ /"allocated_objects": (\d+)/)[0], '>', 0, 'the flight recorder of a paused program is flushed';
+  is +($sites =~ /"stacks_lost": (\d+)/)[0], 0, 'and the stacks of its events are known';
+}
+
 # A recording that is ended is over: it covers all of its time.
 my $timed = "$dir/timed.paw";
 system "$B/bin/eventrec -t 0.3 -o $timed $B/prog/steady 2>/dev/null";
