@@ -176,7 +176,7 @@ def _check(error, message=None):
 
 
 def version():
-    """The library's version, as '1.1.0'."""
+    """The library's version, as '1.1.1'."""
     return _text(_lib.PawVersion())
 
 

@@ -9,6 +9,6 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#define PawprintVERSION "1.1.0"
+#define PawprintVERSION "1.1.1"
 
 #endif /* BASE_VERSION_H */

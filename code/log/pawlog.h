@@ -87,7 +87,7 @@ typedef struct PawHandlers {
 
 /* Logs */
 
-/* PawVersion -- the library's version, as "1.1.0" */
+/* PawVersion -- the library's version, as "1.1.1" */
 PAW_API const char *PawVersion(void);
 
 /* PawError -- an error in words, for messages */

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -200,6 +201,29 @@ static void testKept(void)
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* testForeign -- sockets and pipes have no time of birth: device and inode alone tell ours from the program's */
+static void testForeign(void)
+{
+  PlinthStruct plinth = {.fd = -1};
+  struct stat status;
+  int ours[2], theirs[2], number = 40, kept;
+
+  TapOk(socketpair(AF_UNIX, SOCK_STREAM, 0, ours) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, theirs) == 0 &&
+        dup2(ours[0], number) == number && DescriptorNote(&plinth, number) == ResOK, "a socket of ours");
+  TapOk(DescriptorSame(&plinth, number, &status, TRUE), "is ours");
+  kept = dup(number);
+  TapOk(dup2(theirs[0], number) == number && !DescriptorSame(&plinth, number, &status, TRUE),
+        "another one under its number is not, though both are in one file system");
+  TapOk(dup2(ours[1], number) == number && !DescriptorSame(&plinth, number, &status, TRUE), "nor is its other end");
+  TapOk(dup2(kept, number) == number && DescriptorSame(&plinth, number, &status, TRUE), "it may come back");
+  ++plinth.device;
+  TapOk(!DescriptorSame(&plinth, number, &status, TRUE), "the same inode of another device is another file");
+  close(number);
+  TapOk(!DescriptorSame(&plinth, number, &status, TRUE), "and where there is nothing, nothing is");
+  close(kept);
+  close(ours[0]), close(ours[1]), close(theirs[0]), close(theirs[1]);
+}
+
 static void testFull(void)
 {
   PlinthStruct plinth = {0};
@@ -336,6 +360,7 @@ int main(void)
   testFile();
   testBorn();
   testKept();
+  testForeign();
   testFull();
   testMemory();
   testMany();
