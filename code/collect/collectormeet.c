@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 #include "collect/collectordata.h"
 #include "monitor/procfs.h"
 #include "plinth/clock.h"
@@ -315,6 +316,29 @@ static void collectorBefore(Collector collector, RendezvousMessage message)
   CollectorUnseen(collector, program, reason, 1);
 }
 
+/* collectorOwnPath -- a path that means another file for each process, of its own exe or descriptors: as the file that it
+ * leads to in this one, or, if that cannot be known any more, through its folder in /proc */
+static void collectorOwnPath(char path[RegionPathMAX], pid_t pid)
+{
+  static const struct {
+    const char *own, *its;
+  } folders[] = {{"/proc/self/", ""}, {"/proc/thread-self/", ""}, {"/dev/fd/", "fd/"}, {"/dev/stdin", "fd/0"}};
+  char its[RegionPathMAX], real[RegionPathMAX];
+  ssize_t length;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(folders); ++i) {
+    Size own = strlen(folders[i].own);
+    if (strncmp(path, folders[i].own, own) != 0)
+      continue;
+    (void)TextMake(its, sizeof its, "/proc/%u/%s%s", (unsigned)pid, folders[i].its, path + own);
+    length = readlink(its, real, sizeof real - 1);
+    real[length > 0 ? length : 0] = '\0';
+    (void)TextMake(path, RegionPathMAX, "%s", length > 0 && real[0] == '/' ? real : its);
+    return;
+  }
+}
+
 /* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is
  * absolute: for another we do not know the folder in which the path begins. */
 static void collectorNote(Collector collector, RendezvousMessage message)
@@ -330,6 +354,7 @@ static void collectorNote(Collector collector, RendezvousMessage message)
     collectorBefore(collector, message);
   if (note->note > RegionNoteSTART || note->note == RegionNoteSTAYS || note->program[0] == '\0')
     return;
+  collectorOwnPath(note->program, message->pid);
   if (collector->settings.program != NULL && found)
     certain = collector->settings.program(collector->settings.data, note->program, message->uid);
   collectorExpect(collector, message, note->program, certain);

@@ -52,6 +52,7 @@ typedef struct UnrecordedClearedStruct {
   uint32_t hash;            /* of the program's path */
   uint64_t when;
   Index counted;            /* the entry, plus one, in which it was counted: it did not record itself; 0: in none */
+  Bool seen;                /* as one that was found */
 } UnrecordedClearedStruct, *UnrecordedCleared;
 
 /* The reason of a process whose file shows that it cannot load the library.  It is only compared: UnrecordedTell passes
@@ -207,9 +208,11 @@ void UnrecordedMet(Unrecorded unrecorded, pid_t pid, const char *path, uint64_t 
 
   unrecordedNext(unrecorded, pid);
   /* It was judged too early: a debugger had stopped it, or a file system was slow. */
-  if (cleared->pid == pid && cleared->hash == hash && cleared->counted > 0)
+  if (cleared->pid == pid && cleared->hash == hash && cleared->counted > 0) {
     --unrecorded->name[cleared->counted - 1].count;
-  *cleared = (UnrecordedClearedStruct){pid, hash, now, 0};
+    unrecorded->name[cleared->counted - 1].seen -= cleared->seen;
+  }
+  *cleared = (UnrecordedClearedStruct){pid, hash, now, 0, FALSE};
 }
 
 /* unrecordedAdd -- wait for a process; where too many are waited for, it is only counted */
@@ -340,7 +343,7 @@ static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *w
   if (reason != NULL)
     counted = unrecordedCount(unrecorded, wait, wait->lack != 0 ? wait->path : program, reason);
   *unrecordedCleared(unrecorded, wait->pid) =
-      (UnrecordedClearedStruct){wait->pid, unrecordedHash(program), now, counted};
+      (UnrecordedClearedStruct){wait->pid, unrecordedHash(program), now, counted, wait->seen};
 }
 
 /* unrecordedLoading -- may the process still be loading its libraries?  On a busy machine that takes any time, but a

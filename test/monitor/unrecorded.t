@@ -65,6 +65,10 @@ if (`uname -m` eq "x86_64\n") {
         . 'syscall(59, $path, $argv, $envp); exit 1';
     is_deeply unseen('--', $^X, '-e', $execve), ["true: $preload"], 'execve by its number is execve';
 }
+my $itself = 'delete $ENV{LD_PRELOAD}; exec {"/proc/self/exe"} "perl", "-e", "1"';
+is_deeply unseen('--', $^X, '-e', $itself), ["$perl: $preload"], '/proc/self/exe is the program that executes it, not eventrec';
+my $descriptor = '$^F = 9; open my $file, "<", "/bin/true" or die; delete $ENV{LD_PRELOAD}; exec {"/proc/self/fd/" . fileno $file} "true"';
+is_deeply unseen('--', $^X, '-e', $descriptor), ["true: $preload"], 'and a descriptor is its own';
 is_deeply unseen('--', 'env', '-u', 'PAWPRINT_RECORDING', $^X, '-e', '1'), ["$perl: $recording"],
     'without our variable the library does not know of the recording';
 is_deeply unseen('--', 'env', '-u', 'LD_PRELOAD', 'PAWPRINT_RECORDING=', $^X, '-e', '1'), ["$perl: $preload"],

@@ -151,9 +151,32 @@ static void testSlow(unsigned lack, Bool certain, const char *what)
   TapIs(counted(MS(9100)), 1, "one that has ended by the next look is counted, too");
 }
 
+/* testEarly -- a process that was only seen is judged, and loads the library all the same, behind a debugger's stop */
+static void testEarly(void)
+{
+  char path[4096];
+  int byte;
+  pid_t pid = fork_(&byte);
+
+  begin();
+  TapOk(write(byte, "x", 1) == 1 && program(path, sizeof path, pid), "a process that nobody announced");
+  UnrecordedSeen(absent, pid, path, FALSE, MS(1));
+  UnrecordedPoll(absent, MS(9000), FALSE);
+  told = 0;
+  UnrecordedTell(absent, tell, NULL);
+  TapIs(told, 1, "is judged");
+  UnrecordedMet(absent, pid, path, MS(9001));
+  TapOk(UnrecordedCheck(absent), "and comes to record itself");
+  TapIs(counted(MS(9100)), 0, "so it is not counted");
+  (void)close(byte);
+  (void)kill(pid, SIGKILL);
+  (void)waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
   testQueued();
+  testEarly();
   testSlow(0, TRUE, "one to which nothing can be loaded");
   testSlow(RegionLackLIBRARY, FALSE, "one that is not given the library");
   return TapDone();
