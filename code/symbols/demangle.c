@@ -15,12 +15,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
   demangleWAIT = 5000,      /* ms for one name */
   demangleLONG = 1 << 22,   /* bytes of an answer that are read, although it is too long to be shown */
-  demangleFailuresMAX = 4   /* names at which it may fail before it is not asked again: each may cost demangleWAIT */
+  demangleFailuresMAX = 4,  /* names at which it may fail before it is not asked again: each may cost demangleWAIT */
+  demangleFREE = 2000,      /* ms of processor time that all names may take, */
+  demangleNAME = 1          /* and that each may take besides; c++filt needs some microseconds */
 };
 
 extern char **environ;
@@ -61,6 +64,7 @@ static void demangleStart(Demangler demangler)
   int pair[2];
 
   demangler->tried = TRUE;
+  demangler->cpu = 0;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return;
   demangler->pid = demangleSpawn(pair[1]);
@@ -114,6 +118,22 @@ Bool DemangleMay(const char *name)
   return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
 }
 
+/* demangleDear -- has it taken too much processor time for so many names?  Names that repeat parts of themselves may take
+ * half a second each. */
+static Bool demangleDear(Demangler demangler)
+{
+  struct timespec cpu;
+  clockid_t clock;
+  uint64_t now;
+
+  if (clock_getcpuclockid(demangler->pid, &clock) != 0 || clock_gettime(clock, &cpu) != 0)
+    return FALSE;
+  now = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+  demangler->spent += now - demangler->cpu;
+  demangler->cpu = now;
+  return demangler->spent / 1000000 > demangleFREE + ++demangler->names * demangleNAME;
+}
+
 const char *Demangle(char *room, Demangler demangler, const char *name)
 {
   Size length = strnlen(name, DemangleMAX);
@@ -134,5 +154,7 @@ const char *Demangle(char *room, Demangler demangler, const char *name)
     demangler->tried = ++demangler->failures >= demangleFailuresMAX;
     return name;
   }
+  if (demangleDear(demangler))
+    DemangleFinish(demangler);
   return room[0] != '\0' ? room : name;
 }

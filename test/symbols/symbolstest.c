@@ -298,6 +298,29 @@ static void testLater(const char *folder, const char *saved)
   (void)rmdir(once);
 }
 
+/* testDear -- names that take long, though each is answered: the rest stay as they are */
+static void testDear(const char *folder, const char *saved)
+{
+  char path[64], room[DemangleMAX];
+  DemanglerStruct demangler = {.tried = FALSE};
+  FILE *out;
+  Count answered = 0;
+  Index i;
+
+  (void)snprintf(path, sizeof path, "%s/c++filt", folder);
+  out = fopen(path, "w");
+  if (out == NULL)
+    return;
+  fprintf(out, "#!/bin/sh\nPATH='%s'\nwhile read a; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo named; done\n",
+          saved);
+  (void)fclose(out);
+  (void)chmod(path, 0700);
+  for (i = 0; i < 500; ++i)
+    answered += strcmp(Demangle(room, &demangler, "_ZN4Pool3getEm"), "named") == 0;
+  TapOk(answered > 1 && answered < 400, "names that take long have a bound in all: %zu of 500", answered);
+  DemangleFinish(&demangler);
+}
+
 /* testDemangle -- c++filt, and programs of its name that do not behave */
 static void testDemangle(void)
 {
@@ -338,6 +361,7 @@ static void testDemangle(void)
     DemangleFinish(&demangler);
   }
   testLater(folder, saved);
+  testDear(folder, saved);
   (void)setenv("PATH", saved, 1);
   (void)unlink(path);
   (void)rmdir(folder);
