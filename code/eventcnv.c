@@ -215,9 +215,11 @@ static Bool cnvOpenOutput(Cnv cnv, const char *const *paths, Count n, int *statu
     *status = OptionFail(cnv->source.tool, "%s: a log is not written over itself", cnv->output);
     return FALSE;
   }
-  fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->options.force ? O_TRUNC : O_EXCL), 0600);
+  fd = open(cnv->output, O_WRONLY | O_CREAT | O_CLOEXEC | (cnv->options.force ? O_TRUNC | O_NOFOLLOW : O_EXCL), 0600);
   if (fd < 0) {
     *status = errno == EEXIST ? OptionFail(cnv->source.tool, "%s: the file exists; --force overwrites it", cnv->output)
+              : errno == ELOOP ? OptionFail(cnv->source.tool, "%s: a symbolic link, which --force does not follow; name "
+                                            "the file that it leads to", cnv->output)
                               : OptionFail(cnv->source.tool, "%s: %s", cnv->output, strerror(errno));
     return FALSE;
   }

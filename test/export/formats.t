@@ -11,7 +11,7 @@
 use strict;
 use warnings;
 use lib 'test/lib';
-use EndToEnd qw(slurp run);
+use EndToEnd qw(run slurp spew);
 no warnings qw(portable); # hex numbers of 64 bits
 use Encode ();
 use File::Temp qw(tempdir);
@@ -305,6 +305,11 @@ SKIP: {
     like $err, qr/there: .*exists.*--force/, 'and it says how it would be';
     (undef, $err, $status) = cnv('-f', 'ctf', '--force', '-o', "$folder/there", $log);
     is "$err$status", '0', 'with --force it is';
+    spew("$folder/victim", "precious\n");
+    symlink 'victim', "$folder/link.csv" or die;
+    (undef, $err, $status) = cnv('-f', 'csv', '--force', '-o', "$folder/link.csv", $log);
+    like $err, qr/link\.csv: a symbolic link, which --force does not follow/, '--force follows no link';
+    is slurp("$folder/victim"), "precious\n", 'and what it leads to stays';
     (undef, $err, $status) = cnv('-f', 'ctf', '--force', '-o', "$folder/there", $log);
     is "$err$status", '0', 'and again over the trace';
     open my $out, '>', "$folder/there/letter" or die;
