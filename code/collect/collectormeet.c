@@ -297,23 +297,63 @@ static void collectorLost(Collector collector, pid_t pid, uint64_t events)
   collector->shop.counts.discarded += SelfEventsLost(collector->self, events) - before;
 }
 
+/* collectorProgram -- the program of the process that sent a note */
+static void collectorProgram(char programReturn[RegionPathMAX], Collector collector, RendezvousMessage message)
+{
+  Index i;
+
+  for (i = 0; i < collector->drains; ++i)
+    if (collector->drain[i]->identity == message->request.identity && collector->drain[i]->program[0] != '\0') {
+      (void)strcpy(programReturn, collector->drain[i]->program);
+      return;
+    }
+  if (!imageFind(&collector->images, message->pid, programReturn))
+    (void)strcpy(programReturn, "a program");
+}
+
+/* collectorUnseen -- a process has said that it, or a library of it, is not seen, or not wholly */
+static void collectorUnseen(Collector collector, const char *path, const char *reason)
+{
+  CollectorTell(collector, "not seen: %s: %s", path, reason);
+  CollectorUnseen(collector, path, reason, 1);
+}
+
 /* collectorBefore -- a library of a process comes before ours, and has a malloc */
 static void collectorBefore(Collector collector, RendezvousMessage message)
 {
   char program[RegionPathMAX] = "", reason[RegionPathMAX + 128];
-  Index i;
 
-  for (i = 0; i < collector->drains && program[0] == '\0'; ++i)
-    if (collector->drain[i]->identity == message->request.identity)
-      (void)strcpy(program, collector->drain[i]->program);
-  if (program[0] == '\0' && !imageFind(&collector->images, message->pid, program))
-    (void)strcpy(program, "a program");
+  collectorProgram(program, collector, message);
   (void)snprintf(reason, sizeof reason,
                  "it has malloc or operator new of %s, which comes before libpawprint.so: only calls that it passes on "
                  "are seen",
                  message->request.program);
-  CollectorTell(collector, "not seen: %s: %s", program, reason);
-  CollectorUnseen(collector, program, reason, 1);
+  collectorUnseen(collector, program, reason);
+}
+
+/* collectorShallow -- a process that Pawprint's malloc serves opens libraries otherwise than it wanted */
+static void collectorShallow(Collector collector, RendezvousMessage message)
+{
+  char program[RegionPathMAX] = "";
+
+  collectorProgram(program, collector, message);
+  CollectorTell(collector,
+                "%s: it opens libraries with RTLD_DEEPBIND, which is left out: they would free what Pawprint's malloc "
+                "gave by libc's free",
+                program);
+}
+
+/* collectorLibrary -- a process says something of one of its libraries */
+static void collectorLibrary(Collector collector, RendezvousMessage message)
+{
+  RegionMeet note = &message->request;
+
+  if (note->note == RegionNoteBEFORE)
+    collectorBefore(collector, message);
+  else if (note->note == RegionNoteDEEP)
+    collectorUnseen(collector, note->program, "its calls of malloc are not seen: it was opened with RTLD_DEEPBIND");
+  else if (note->note == RegionNoteSHALLOW)
+    collectorShallow(collector, message);
 }
 
 /* collectorOwnPath -- a path that means another file for each process, of its own exe or descriptors: as the file that it
@@ -350,8 +390,7 @@ static void collectorNote(Collector collector, RendezvousMessage message)
     UnrecordedStays(collector->absent, message->pid);
   if (note->note == RegionNoteLOST)
     collectorLost(collector, message->pid, note->lost);
-  if (note->note == RegionNoteBEFORE)
-    collectorBefore(collector, message);
+  collectorLibrary(collector, message);
   if (note->note > RegionNoteSTART || note->note == RegionNoteSTAYS || note->program[0] == '\0')
     return;
   collectorOwnPath(note->program, message->pid);

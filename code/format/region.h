@@ -443,9 +443,13 @@ static inline Bool RegionMiscounts(RegionHeader header)
 #define RegionVARIABLE "PAWPRINT_RECORDING"
 
 /* A note to the collector (RegionMeetStruct.note): the sender is about to execute a program (EXEC), could not (STAYS),
- * or has started one as process `child` (START); it ends with `lost` events that no log counts (LOST); or the library
- * `program` comes before ours in the process and has a malloc (BEFORE). */
-enum { RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST, RegionNoteBEFORE };
+ * or has started one as process `child` (START); it ends with `lost` events that no log counts (LOST); or of the
+ * library `program`: it comes before ours in the process and has a malloc (BEFORE), it is opened with RTLD_DEEPBIND and
+ * does not get malloc from us (DEEP), or it would be, and is opened without (SHALLOW). */
+enum {
+  RegionNoteNONE, RegionNoteEXEC, RegionNoteSTAYS, RegionNoteSTART, RegionNoteLOST, RegionNoteBEFORE, RegionNoteDEEP,
+  RegionNoteSHALLOW
+};
 
 /* What the environment that a program is given lacks (RegionMeetStruct.lack): with RegionLackCOLLECTOR it names another
  * collector, whose recording is inside ours; with RegionLackOTHERS, which comes with RegionLackLIBRARY, it has

@@ -473,14 +473,15 @@ void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t c
     socketPass(lack == 0 && !socketFound());
 }
 
-void CollectorSocketBefore(uint64_t identity, const char *library)
+void CollectorSocketLibrary(unsigned note, uint64_t identity, const char *library)
 {
   RegionMeetStruct message;
 
+  AVER(note == RegionNoteBEFORE || note == RegionNoteDEEP || note == RegionNoteSHALLOW);
   socketFill(&message);
   if (!socketProgram(&message, library))
     return;
-  message.note = RegionNoteBEFORE;
+  message.note = note;
   message.identity = identity;
   (void)socketInsist(&message, socketWAIT);
 }

@@ -60,9 +60,10 @@ extern void CollectorSocketNote(unsigned note, const char *path, unsigned lack, 
  *            more */
 extern void CollectorSocketStarts(unsigned lack, Bool collected);
 
-/* CollectorSocketBefore -- tell the collector which library with a malloc of its own comes before ours
+/* CollectorSocketLibrary -- tell the collector of a library that does not, or would not, get malloc from us
+ * note      RegionNoteBEFORE, RegionNoteDEEP or RegionNoteSHALLOW
  * identity  of the calling process; CollectorSocketNamed */
-extern void CollectorSocketBefore(uint64_t identity, const char *library);
+extern void CollectorSocketLibrary(unsigned note, uint64_t identity, const char *library);
 
 /* CollectorSocketLost -- tell the collector, if there is one, that so many events of the process end with it.  FALSE:
  * it does not know. */

@@ -182,7 +182,7 @@ static void shimBefore(void)
   if (strlen(name) >= RegionPathMAX)
     name = strrchr(name, '/') + 1; /* what is longer has one */
   if (CollectorSocketNamed())
-    CollectorSocketBefore(emitter->identity, name);
+    CollectorSocketLibrary(RegionNoteBEFORE, emitter->identity, name);
   else
     RawSay("not seen", name,
            "its malloc or operator new comes before libpawprint.so, which sees only calls that it passes on");
