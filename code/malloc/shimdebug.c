@@ -41,6 +41,10 @@ static __attribute__((noinline)) void *debugMalloc(size_t size)
 
 static __attribute__((noinline)) void debugFree(void *p)
 {
+  if (UNLIKELY(ShimIsOther(p))) {
+    ShimOther.free(p);
+    return;
+  }
   DEBUG_NOTE();
   PoolDebugFree(debugPool, p, 0);
 }
@@ -61,6 +65,8 @@ static __attribute__((noinline)) void *debugRealloc(void *old, size_t size)
 {
   Addr addr = NULL;
 
+  if (UNLIKELY(old != NULL && ShimIsOther(old)))
+    return ShimOther.realloc(old, size);
   DEBUG_NOTE();
   if (old == NULL)
     return PoolDebugAlloc(&addr, debugPool, size, 1, FALSE) == ResOK ? addr : NULL;
@@ -79,7 +85,12 @@ static __attribute__((noinline)) void *debugMemalign(size_t align, size_t size)
   return PoolDebugAlloc(&addr, debugPool, size, align, FALSE) == ResOK ? addr : NULL;
 }
 
-static size_t debugUsable(const void *p) { return PoolDebugSize(debugPool, p); }
+static size_t debugUsable(const void *p)
+{
+  if (UNLIKELY(ShimIsOther(p)))
+    return ShimOther.usable != NULL ? ShimOther.usable(p) : 0;
+  return PoolDebugSize(debugPool, p);
+}
 
 /* debugFrames -- the frames of a stack */
 static Count debugFrames(Word at[], Count max, Word site)

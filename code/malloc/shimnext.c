@@ -118,10 +118,21 @@ static void shimDeepen(ShimNextStruct *next)
 
 /* ---- The functions that serve ---- */
 
+ShimNextStruct ShimOther;
+
+/* shimStray -- free what the pool does not know */
+static __attribute__((cold, noinline)) void shimStray(void *p)
+{
+  if (ShimIsOther(p))
+    ShimOther.free(p);
+  else
+    MisuseFound(MisuseFOREIGN, MMPool(), p, 0, p);
+}
+
 static void shimMMFree(void *p)
 {
   if (UNLIKELY(!MMFree(p)))
-    MisuseFound(MisuseFOREIGN, MMPool(), p, 0, p);
+    shimStray(p);
 }
 
 static void *shimMMCalloc(size_t count, size_t size)
@@ -141,6 +152,8 @@ static void *shimMMRealloc(void *old, size_t size)
   }
   if (LIKELY(MMOwns(old)))
     return MMResize(old, size);
+  if (ShimIsOther(old))
+    return ShimOther.realloc(old, size);
   MisuseFound(MisuseFOREIGN, MMPool(), old, 0, old);
   return NULL;
 }
@@ -148,6 +161,13 @@ static void *shimMMRealloc(void *old, size_t size)
 static void *shimMMMemalign(size_t align, size_t size)
 {
   return MMAllocAligned(size, align);
+}
+
+static size_t shimMMUsable(const void *p)
+{
+  size_t size = SGFUsableSize(p);
+
+  return UNLIKELY(size == 0) && ShimIsOther(p) && ShimOther.usable != NULL ? ShimOther.usable(p) : size;
 }
 
 /* shimFlag -- is `flag` what comes next?  Then go behind it. */
@@ -203,22 +223,40 @@ static Bool shimLibc(const ShimNextStruct *next)
   return same;
 }
 
+/* shimBehind -- the functions that serve without us */
+static void shimBehind(ShimNextStruct *next)
+{
+#define X(name) ShimNextSymbol(&next->name, #name);
+  SERVING_FUNCTIONS(X)
+#undef X
+  ShimNextSymbol(&next->usable, "malloc_usable_size");
+  next->libc = shimLibc(next);
+  if (!next->libc) {
+    shimDeepen(next);
+    (void)ShimPassTo();
+  }
+}
+
 static void shimObserve(void)
 {
   ShimNextStruct next = {.pool = &shimForeign};
 
-#define X(name) ShimNextSymbol(&next.name, #name);
-  SERVING_FUNCTIONS(X)
-#undef X
-  ShimNextSymbol(&next.usable, "malloc_usable_size");
-  next.libc = shimLibc(&next);
-  if (!next.libc) {
-    shimDeepen(&next);
-    (void)ShimPassTo();
-  }
+  shimBehind(&next);
   AVER(next.malloc != NULL && next.free != NULL && next.realloc != NULL);
   shimStacks(&next);
   ShimNext = next;
+}
+
+/* shimOther -- find out if an allocator other than libc's has objects of its own.  A library may have malloc alone. */
+static void shimOther(void)
+{
+  ShimNextStruct behind = {.pool = NULL};
+  void (*libc)(void *);
+
+  shimBehind(&behind);
+  ShimNextSymbol(&libc, "__libc_free");
+  if (!behind.libc && within.free != libc)
+    ShimOther = behind;
 }
 
 /* shimDebugs -- is the pool to be of the debug variety? */
@@ -237,7 +275,7 @@ static Bool shimDebugs(void)
 static void shimManage(void)
 {
   ShimNextStruct next = {
-    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, SGFUsableSize, NULL, 0, TRUE, FALSE,
+    MMAlloc, shimMMFree, shimMMCalloc, shimMMRealloc, shimMMMemalign, shimMMUsable, NULL, 0, TRUE, FALSE,
   };
   Bool debug = shimDebugs();
 
@@ -249,6 +287,7 @@ static void shimManage(void)
     shimObserve();
     return;
   }
+  shimOther();
   shimStacks(&next);
   if (debug)
     ShimDebug(&next);

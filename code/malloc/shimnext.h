@@ -4,8 +4,8 @@
  * of Pawprint's own pool (manage).  At first each is a function that fills the table and calls the right one, so that
  * the wrappers need no test.
  *
- * Design: design/shim.md .shim.next .shim.within .shim.sanitize      Tests: test/malloc/shim.t, test/malloc/shimnew.t,
- * test/collect/unseen.t
+ * Design: design/shim.md .shim.next .shim.within .shim.other .shim.sanitize      Tests: test/malloc/shim.t,
+ * test/malloc/shimnew.t, test/malloc/other.t, test/collect/unseen.t
  */
 #ifndef MALLOC_SHIMNEXT_H
 #define MALLOC_SHIMNEXT_H
@@ -16,6 +16,7 @@
 #include "emit/event.h"
 #include "malloc/shimlarge.h"
 #include "malloc/shimstack.h"
+#include "mm/chunk.h"
 
 /* Failure is NULL; errno then is the wrappers' business. */
 typedef struct ShimNextStruct {
@@ -32,6 +33,17 @@ typedef struct ShimNextStruct {
 } ShimNextStruct;
 
 extern ShimNextStruct ShimNext;
+
+/* ShimOther -- where Pawprint's own pool serves: the allocator that would have served without us.  Functions that only
+ * it has give objects to the program, which come back by free and realloc.  With libc, and where the pool does not
+ * serve, its functions are NULL.
+ * ShimIsOther -- may `p`, which is no object of the pool, be one of that allocator? */
+extern ShimNextStruct ShimOther;
+
+static inline Bool ShimIsOther(const void *p)
+{
+  return ShimOther.free != NULL && ChunkSlot(p) == ChunkSlotNONE;
+}
 
 /* ShimFrees -- events of frees carry stacks, too.  It stands alone, so that free can test it without a register. */
 extern Bool ShimFrees;
