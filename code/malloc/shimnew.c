@@ -8,7 +8,9 @@
  * allocate; without a handler it throws.  The events of the handler and of the exception's memory are wanted, so the
  * mark must be cleared for both.  Therefore get_new_handler is wrapped: inside an operator it returns a function of
  * ours, which clears the mark while it calls the handler; and the call of get_new_handler shows that an attempt failed.
- * An exception that is thrown without such a call clears the mark when it passes the wrapper (operatorUnwound).
+ * An exception that is thrown without such a call clears the mark when it passes the wrapper (operatorUnwound).  Its
+ * memory is allocated before that and freed later, maybe outside of the operator: so the mark is cleared wherever the
+ * C++ runtime allocates or frees an exception.
  *
  * Design: design/shim.md .shim.new      Tests: test/malloc/shimnew.t
  *
@@ -17,6 +19,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <unwind.h>
 
 #include "emit/event.h"
@@ -60,6 +63,14 @@
   X(endAlignedQuiet, "_ZdlPv" ALIGN NOTHROW, (void *p, size_t align, const void *quiet), (p, align, quiet)) \
   X(endArrayAlignedQuiet, "_ZdaPv" ALIGN NOTHROW, (void *p, size_t align, const void *quiet), (p, align, quiet))
 
+/* X(name, symbol, parameters, arguments) -- an exception's memory is allocated; and freed */
+#define EXCEPTIONS_NEW(X) \
+  X(exception, "__cxa_allocate_exception", (size_t size), (size)) \
+  X(dependent, "__cxa_allocate_dependent_exception", (void), ())
+#define EXCEPTIONS_DELETE(X) \
+  X(endException, "__cxa_free_exception", (void *p), (p)) \
+  X(endDependent, "__cxa_free_dependent_exception", (void *p), (p))
+
 typedef void (*OperatorHandler)(void);
 
 /* The functions behind the wrappers; NULL until they are called. */
@@ -69,6 +80,10 @@ static struct {
 #undef X
 #define X(name, symbol, parameters, arguments) void (*name) parameters;
   OPERATORS_DELETE(X)
+  EXCEPTIONS_DELETE(X)
+#undef X
+#define X(name, symbol, parameters, arguments) void *(*name) parameters;
+  EXCEPTIONS_NEW(X)
 #undef X
   OperatorHandler (*getHandler)(void);
   OperatorHandler (*setHandler)(OperatorHandler handler);
@@ -79,24 +94,51 @@ static struct {
 static __thread size_t operatorSize __attribute__((tls_model("initial-exec")));
 static __thread OperatorHandler operatorHandler __attribute__((tls_model("initial-exec")));
 
-/* operatorFind -- find the implementation of a function: in the next library in the search order of the process; or, if
- * only a plugin loaded an implementation, the one that the caller would find.  The plugin's library is kept loaded and
- * used for later lookups, too, because a later caller may be an operator that we called ourselves. */
+/* operatorIn -- the function in a library that is loaded, which is kept loaded if it has it; NULL: it has none */
+static void *operatorIn(void **libraryReturn, const char *path, const char *name)
+{
+  void *symbol = NULL;
+
+  *libraryReturn = ShimLibrary(path);
+  if (*libraryReturn != NULL && (symbol = ShimSymbol(*libraryReturn, name)) == NULL)
+    ShimLibraryLeave(*libraryReturn);
+  return symbol;
+}
+
+/* operatorLocal -- the implementation that only a plugin loaded: the one that the caller would find.  The plugin's
+ * library is used for later lookups first, because a later caller may be an operator that we called ourselves.  The
+ * runtimes are looked at, too: a call that is a function's last seems to come from another library. */
+static void *operatorLocal(const char *name, const void *site)
+{
+  static const char *const runtimes[] = {"libstdc++.so.6", "libc++abi.so.1"};
+  static void *home;
+  void *library = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
+  void *symbol = library != NULL ? ShimSymbol(library, name) : NULL;
+  Dl_info info;
+  Index i;
+
+  if (symbol != NULL)
+    return symbol;
+  if (dladdr(site, &info) != 0)
+    symbol = operatorIn(&library, info.dli_fname, name);
+  for (i = 0; symbol == NULL && i < ARRAY_LENGTH(runtimes); ++i)
+    symbol = operatorIn(&library, runtimes[i], name);
+  if (symbol != NULL && __atomic_load_n(&home, __ATOMIC_ACQUIRE) == NULL)
+    __atomic_store_n(&home, library, __ATOMIC_RELEASE);
+  return symbol;
+}
+
+/* operatorFind -- find the implementation of a function, in the next library in the search order of the process if that
+ * has it */
 static __attribute__((cold, noinline)) void operatorFind(void *function, const char *name, const void *site)
 {
-  static void *home;
   int error = errno;
-  void *symbol, *caller;
-  Dl_info info;
+  void *symbol;
 
   ShimStart();
   symbol = ShimSymbol(RTLD_NEXT, name);
-  if (symbol == NULL && __atomic_load_n(&home, __ATOMIC_ACQUIRE) == NULL && dladdr(site, &info) != 0 &&
-      (caller = ShimLibrary(info.dli_fname)) != NULL)
-    __atomic_store_n(&home, caller, __ATOMIC_RELEASE);
-  caller = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
-  if (symbol == NULL && caller != NULL)
-    symbol = ShimSymbol(caller, name);
+  if (symbol == NULL)
+    symbol = operatorLocal(name, site);
   __atomic_store_n((void **)function, symbol, __ATOMIC_RELEASE);
   errno = error;
 }
@@ -261,4 +303,48 @@ OPERATORS_NEW(X)
     ShimWithin = ShimOUTSIDE; \
   }
 OPERATORS_DELETE(X)
+#undef X
+
+/* ---- The memory of exceptions ----
+ *
+ * An exception outlives the operator that throws it, or is caught in it, or in another one: its allocation and its free
+ * both have events.
+ */
+
+#define X(name, symbol, parameters, arguments) \
+  extern void *exception_##name parameters __asm__(symbol) SHIM; \
+  void *exception_##name parameters \
+  { \
+    unsigned within = ShimWithin; \
+    void *p; \
+    OPERATOR_FIND(name, symbol); \
+    if (UNLIKELY(operatorNext.name == NULL)) \
+      abort(); /* as the runtime does that has no memory for an exception */ \
+    if (LIKELY((within & ShimINSIDE) == 0)) \
+      return operatorNext.name arguments; \
+    ShimWithin = ShimOUTSIDE; \
+    p = operatorNext.name arguments; \
+    ShimWithin = within; \
+    return p; \
+  }
+EXCEPTIONS_NEW(X)
+#undef X
+
+#define X(name, symbol, parameters, arguments) \
+  extern void exception_##name parameters __asm__(symbol) SHIM; \
+  void exception_##name parameters \
+  { \
+    unsigned within = ShimWithin; \
+    OPERATOR_FIND(name, symbol); \
+    if (UNLIKELY(operatorNext.name == NULL)) \
+      return; \
+    if (LIKELY((within & ShimINSIDE) == 0)) { \
+      operatorNext.name arguments; \
+      return; \
+    } \
+    ShimWithin = ShimOUTSIDE; \
+    operatorNext.name arguments; \
+    ShimWithin = within; \
+  }
+EXCEPTIONS_DELETE(X)
 #undef X

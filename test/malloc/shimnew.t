@@ -132,6 +132,7 @@ if (defined $program) {
     run({LD_PRELOAD => "$so $own"}, $program, 20, 0, 'plain');
     my @after = between(22222);
     cmp_ok scalar(grep { /^PoolAlloc / } @after), '>=', 20 * 9, 'where they throw without asking for a handler, what comes then is seen';
+    is_deeply [unbalanced(@after)], [], 'and the memory of what they throw, wherever it is caught';
 
     # The whole program, by a count that knows nothing of ours.
     unlink "$dir/counts";
@@ -150,11 +151,12 @@ if (defined $program) {
 
     # Loaded for a plugin alone, the operators are not where others find them.
     open my $c, '>', "$dir/plugin.cc" or die;
-    print $c "extern \"C\" int plugin(int n) { int *volatile p = new int[n]; p[0] = 5; n = p[0]; delete[] p; return n; }\n";
+    print $c "extern \"C\" int plugin(int n) { try { if (n < 0) throw 0.5; } catch (double) { return 0; }\n",
+        "int *volatile p = new int[n]; p[0] = 5; n = p[0]; delete[] p; return n; }\n";
     close $c;
     open $c, '>', "$dir/host.c" or die;
     print $c "#include <dlfcn.h>\n#include <stdlib.h>\nint main(int c, char **v) { void *h = dlopen(v[1], RTLD_NOW | RTLD_LOCAL); int (*f)(int);\n",
-        "if (c < 2 || h == NULL) return 1; *(void **)&f = dlsym(h, \"plugin\"); void *volatile p = malloc(11111); int r = f(77); free(p); return r; }\n";
+        "if (c < 2 || h == NULL) return 1; *(void **)&f = dlsym(h, \"plugin\"); void *volatile p = malloc(11111); int r = f(77); free(p); return r + f(-1); }\n";
     close $c;
     my $plugin = compile('plugin.so', 'g++', '-shared', '-fPIC', "$dir/plugin.cc");
     my $host = system(($ENV{CC} || 'gcc') . " -O1 -fno-builtin -o $dir/host $dir/host.c -ldl") == 0 ? "$dir/host" : undef;
