@@ -99,6 +99,30 @@ Res EventChoiceParse(uint8_t *codes, uint32_t *kinds, const char *list, Text err
   return res;
 }
 
+/* choiceHas -- is this type in the set? */
+static Bool choiceHas(const uint8_t *codes, uint16_t code)
+{
+  return codes[code / 8] >> code % 8 & 1;
+}
+
+void EventChoiceCallers(uint8_t *codes, const char *caller, Bool frees)
+{
+  Index i, k;
+
+  for (i = 0; i < ARRAY_LENGTH(choiceTypes); ++i) {
+    Size length = strlen(choiceTypes[i].name);
+    if (!choiceHas(codes, choiceTypes[i].code) || (choiceTypes[i].code == EventPoolFreeCODE && !frees))
+      continue;
+    for (k = 0; k < ARRAY_LENGTH(choiceTypes); ++k) {
+      if (strncmp(choiceTypes[k].name, choiceTypes[i].name, length) == 0 &&
+          strcmp(choiceTypes[k].name + length, caller) == 0) {
+        EventChoiceAdd(codes, choiceTypes[k].code);
+        choiceWith(codes, choiceTypes[k].code);
+      }
+    }
+  }
+}
+
 void EventChoiceSay(char *room, Size size, const uint8_t *codes)
 {
   static const char others[] = " and 65536 others";
@@ -110,7 +134,7 @@ void EventChoiceSay(char *room, Size size, const uint8_t *codes)
   TextInit(&text, room, size);
   for (i = 0; i < ARRAY_LENGTH(choiceTypes); ++i) {
     uint16_t code = choiceTypes[i].code;
-    if ((codes[code / 8] >> code % 8 & 1) == 0)
+    if (!choiceHas(codes, code))
       continue;
     if (left > 0 || TextLength(&text) + sizeof ", " + strlen(choiceTypes[i].name) + sizeof others > size) {
       ++left;

@@ -27,6 +27,14 @@ extern Res EventChoiceParse(uint8_t *codesReturn, uint32_t *kindsReturn, const c
 /* EventChoiceAdd -- put a code into a set */
 extern void EventChoiceAdd(uint8_t *codes, Index code);
 
+/* EventChoiceCallers -- where events are to have callers, wrappers emit other types in the place of those chosen: put
+ * these into the set, too, with what explains their callers
+ *
+ * caller  what their names end with: "Site" or "Stack"
+ * frees   those of frees have callers, too
+ */
+extern void EventChoiceCallers(uint8_t *codes, const char *caller, Bool frees);
+
 /* EventChoiceSay -- write the names of a set of types for people: as many as `size` bytes have room for, and the number
  * of the others */
 extern void EventChoiceSay(char *room, Size size, const uint8_t *codes);

@@ -390,6 +390,15 @@ sub held {
     my %names = map { $_ => 1 } `$cnv $dir/events.paw` =~ /^\S+ \S+ (\w+)/mg;
     is_deeply [sort keys %names], ['PoolAlloc', 'PoolFree'], '-E: only these';
     is `$cnv --check $dir/events.paw 2>&1`, '', 'and the log is whole';
+    # Events with callers have types of their own, which come in the place of those that are named.
+    for my $row (['PoolAllocSite PoolFree', '-s', 1], ['PoolAllocSite PoolFree', '-r', 'libc.so'],
+                 ['PoolAllocStack PoolFree', '-s', 8], ['PoolAllocStack PoolFreeStack', '-s', 8, '--stack-frees']) {
+        my ($due, @callers) = @$row;
+        record('events.paw', '-E', 'PoolAlloc,PoolFree', @callers, '--', 'perl', '-e', 'my @a = map { "x$_" } 1 .. 1000');
+        %names = map { $_ => 1 } `$cnv $dir/events.paw` =~ /^\S+ \S+ (\w+)/mg;
+        is join(' ', sort grep { /^Pool/ } keys %names), $due, "-E @callers: and those that come in their place";
+        ok $names{ModuleLoad}, "-E @callers: with what says who called";
+    }
 }
 {
     my ($status) = record('process.paw', '--process', 'sort', '--', 'sh', '-c', 'echo b | sort | cat; perl -e 1');
