@@ -42,6 +42,7 @@ typedef struct CollectorSettingsStruct {
   Bool (*program)(void *data, const char *path, uid_t user); /* a process of the family, which is this user's, is about
                                                     to run this program: absolute, or a name to be looked for in PATH.
                                                     TRUE: by its file it cannot announce itself. */
+  void (*stays)(void *data, const char *path, uid_t user); /* it could not, and stays what it was */
   void (*loaded)(void *data, pid_t pid, uid_t user, const char *program); /* a process has asked for a region, and
                                                     waits for the answer */
   void (*absent)(void *data, const char *path, const char *reason, Count count); /* at the end: so many processes of the

@@ -379,6 +379,15 @@ static void collectorOwnPath(char path[RegionPathMAX], pid_t pid)
   }
 }
 
+/* collectorStays -- the exec has failed: what its note said is taken back */
+static void collectorStays(Collector collector, RendezvousMessage message, Bool found)
+{
+  if (collector->absent != NULL)
+    UnrecordedStays(collector->absent, message->pid);
+  if (collector->settings.stays != NULL && found)
+    collector->settings.stays(collector->settings.data, message->request.program, message->uid);
+}
+
 /* collectorNote -- a process says which program it is going to run.  The file is looked at only if its path is
  * absolute: for another we do not know the folder in which the path begins. */
 static void collectorNote(Collector collector, RendezvousMessage message)
@@ -386,8 +395,8 @@ static void collectorNote(Collector collector, RendezvousMessage message)
   RegionMeet note = &message->request;
   Bool certain = FALSE, found = note->program[0] == '/' || strchr(note->program, '/') == NULL;
 
-  if (note->note == RegionNoteSTAYS && collector->absent != NULL)
-    UnrecordedStays(collector->absent, message->pid);
+  if (note->note == RegionNoteSTAYS)
+    collectorStays(collector, message, found);
   if (note->note == RegionNoteLOST)
     collectorLost(collector, message->pid, note->lost);
   collectorLibrary(collector, message);

@@ -259,6 +259,14 @@ static void programSymbols(ProgramSymbols symbols, Program program, Elf elf, Boo
     symbols->doors.has |= programDoorLIBC;
 }
 
+/* programMagic -- does the file begin as an ELF file does? */
+static Bool programMagic(Program program)
+{
+  char magic[SELFMAG];
+
+  return programPart(program, 0, magic, SELFMAG) && memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 /* programIs -- is it an ELF file, of this machine's width? */
 static Bool programIs(Elf elf, Program program, Bool *foreignReturn)
 {
@@ -361,6 +369,8 @@ static const char *programLoads(Program program, const char *interpreter)
              ? "set-user-id: it takes no library from the environment" : NULL;
 }
 
+/* programElf -- why a program would not be observed.  Nothing is said of what is no ELF file: either the exec fails, and
+ * a shell, maybe, reads the file; or the system has an interpreter for such files.  Each is a program that comes. */
 static const char *programElf(Program program)
 {
   const char *reason = NULL;
@@ -376,7 +386,7 @@ static const char *programElf(Program program)
       programSymbols(&symbols, program, &elf, TRUE);
       reason = programInside(&symbols);
     }
-  } else {
+  } else if (foreign || programMagic(program)) {
     reason = foreign ? "its words are of another width than this machine's: the library does not fit"
                      : "not an executable of this system";
   }

@@ -36,6 +36,7 @@ typedef struct RecordingNameStruct {
   char *name;          /* owned */
   uid_t user;          /* who gave it */
   const char *reason;  /* of a program: what in its file speaks against observing it; NULL: nothing */
+  Count runs;          /* of a program: how often somebody was about to run it, or did, without those who failed */
   Count unseen;        /* of a program: processes that ran it and were not seen, as far as they were counted */
 } RecordingNameStruct, *RecordingName;
 
@@ -144,10 +145,12 @@ extern void BaselineRun(Recording recording, char **argv, int status);
  * RecordingTell -- the same with a format.
  * RecordingProgram -- does something speak against observing a program of the family?  A path, or a name to be looked
  * for, that this user named, or ProgramANYBODY (collect/programfile.h).  The reason is said at the end.  TRUE: nothing
- * of it can be observed. */
+ * of it can be observed.
+ * RecordingStays -- the exec for which it was asked has failed: nothing has to be said of the program for that one. */
 extern void RecordingLine(void *data, const char *line);
 extern void RecordingTell(Recording recording, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern Bool RecordingProgram(void *data, const char *name, uid_t user);
+extern void RecordingStays(void *data, const char *name, uid_t user);
 
 /* RecordingLast -- a hook, at the end: name those of which the file says that they cannot be seen; `data` is the
  * Recording */

@@ -31,6 +31,7 @@ static void recordingCollector(Recording recording)
   wanted->watched = TRUE;
   wanted->data = recording;
   wanted->program = RecordingProgram;
+  wanted->stays = RecordingStays;
   wanted->loaded = RecordingLoaded;
   wanted->absent = RecordingAbsent;
   wanted->last = RecordingLast;

@@ -130,15 +130,18 @@ static Bool recordingLooks(Recording recording, const char *path, Count others)
   return FALSE;
 }
 
-/* recordingAgainst -- does the file of the program say that nothing of it is seen? */
-static Bool recordingAgainst(Recording recording, const char *path, uid_t user)
+/* recordingAgainst -- what the file of the program says against its being seen; NULL: nothing */
+static const char *recordingAgainst(Recording recording, const char *path, uid_t user)
 {
   RecordingName known = listFind(&recording->programs, path, user);
 
   if (known == NULL && recordingLooks(recording, path, recording->programs.count) &&
       (known = listAdd(&recording->programs, path, user)) != NULL)
     known->reason = ProgramUnseen(path, user, &recording->looked);
-  return known != NULL && recordingWhole(known->reason);
+  if (known == NULL)
+    return NULL;
+  ++known->runs;
+  return known->reason;
 }
 
 /* recordingPath -- the absolute path, without links, of the file that running `name` runs; FALSE: there is none */
@@ -152,23 +155,38 @@ static Bool recordingPath(char path[PATH_MAX], const char *name)
 Bool RecordingProgram(void *data, const char *name, uid_t user)
 {
   Recording recording = data;
+  const char *reason;
   char path[PATH_MAX];
 
   if (listFind(&recording->names, name, user) != NULL || !recordingPath(path, name))
     return FALSE;
-  if (recordingAgainst(recording, path, user))
-    return TRUE;
-  recordingKeep(recording, name, user);
-  return FALSE;
+  reason = recordingAgainst(recording, path, user);
+  if (reason == NULL)
+    recordingKeep(recording, name, user);
+  return recordingWhole(reason);
 }
 
-/* recordingWhy -- the first entry of a program against whose observation its file speaks; NULL: there is none */
+void RecordingStays(void *data, const char *name, uid_t user)
+{
+  Recording recording = data;
+  RecordingName its = NULL;
+  char path[PATH_MAX];
+
+  if (listFind(&recording->names, name, user) == NULL && recordingPath(path, name))
+    its = listFind(&recording->programs, path, user);
+  if (its != NULL && its->runs > 0)
+    --its->runs;
+}
+
+/* recordingWhy -- the first entry of a program that was run, and against whose observation its file speaks; NULL: there
+ * is none */
 static RecordingName recordingWhy(Recording recording, const char *path)
 {
   Index i;
 
   for (i = 0; i < recording->programs.count; ++i)
-    if (recording->programs.entry[i].reason != NULL && strcmp(recording->programs.entry[i].name, path) == 0)
+    if (recording->programs.entry[i].reason != NULL && recording->programs.entry[i].runs > 0 &&
+        strcmp(recording->programs.entry[i].name, path) == 0)
       return &recording->programs.entry[i];
   return NULL;
 }

@@ -289,32 +289,52 @@ static Size shimOpened(char *path, Size room, int fd)
   return length > 0 && path[0] == '/' && (Size)length < room ? (Size)length : 0;
 }
 
-/* shimNoteOpened -- announce a program that is an open file, or stands in a folder that is one; FALSE: it was not
- * announced.  A file may have lost its name, or never had one: then its name is the one that the system gives. */
+/* shimWhole -- the path of a program that is an open file (`path` is NULL or empty), or stands in a folder that is one;
+ * FALSE: there is none.  A file may have lost its name, or never had one: then its name is the one that the system
+ * gives. */
+static Bool shimWhole(char whole[RegionPathMAX], int fd, const char *path)
+{
+  Size length = path != NULL ? strnlen(path, RegionPathMAX - 1) : 0;
+  Size folder = shimOpened(whole, RegionPathMAX - length - 1, fd);
+  char *name = whole + folder;
+
+  if (folder == 0)
+    return FALSE;
+  if (length > 0) {
+    *name++ = '/';
+    memcpy(name, path, length);
+  }
+  name[length] = '\0';
+  return TRUE;
+}
+
+/* shimNoteOpened -- announce such a program, or one with an absolute path; FALSE: it was not announced */
 static Bool shimNoteOpened(int fd, const char *path, char *const envp[])
 {
-  char whole[RegionPathMAX], *name;
-  Size length = 0, folder;
+  char whole[RegionPathMAX];
 
   ShimExecStart();
   if (!CollectorSocketNamed() || (path != NULL && !shimPath(path)))
     return FALSE;
   if (path != NULL && path[0] == '/')
     return shimNote(path, envp);
-  if (path != NULL)
-    length = strnlen(path, sizeof whole - 1);
-  folder = shimOpened(whole, sizeof whole - length - 1, fd);
-  if (folder == 0)
+  if (!shimWhole(whole, fd, path))
     return FALSE;
-  name = whole + folder;
-  if (length > 0) {
-    *name++ = '/';
-    memcpy(name, path, length);
-  }
-  name[length] = '\0';
   CollectorSocketNote(RegionNoteEXEC, whole, shimLack(envp), 0);
   EmitterEnding(TRUE);
   return TRUE;
+}
+
+/* shimStaysOpened -- exec of such a program has failed; returns its result */
+static int shimStaysOpened(Bool told, int fd, const char *path, int result)
+{
+  char whole[RegionPathMAX];
+
+  if (!told || (path != NULL && path[0] == '/'))
+    return shimStays(told, path, result);
+  if (!shimWhole(whole, fd, path))
+    whole[0] = '\0';
+  return shimStays(told, whole, result);
 }
 
 SHIM int fexecve(int fd, char *const argv[], char *const envp[])
@@ -322,17 +342,18 @@ SHIM int fexecve(int fd, char *const argv[], char *const envp[])
   Bool told = shimNoteOpened(fd, NULL, envp);
 
   shimLeaves(AT_FDCWD, NULL, envp);
-  return shimStays(told, "", shimReal.fexecve(fd, argv, envp));
+  return shimStaysOpened(told, fd, NULL, shimReal.fexecve(fd, argv, envp));
 }
 
 SHIM int execveat(int folder, const char *path, char *const argv[], char *const envp[], int flags)
 {
   Bool told = folder == AT_FDCWD ? shimNote(path, envp) : shimNoteOpened(folder, path, envp);
+  int result;
 
   shimLeaves(folder, (flags & AT_EMPTY_PATH) != 0 ? NULL : path, envp);
-  if (shimReal.execveat == NULL)
-    return shimStays(told, "", (int)syscall(SYS_execveat, folder, path, argv, envp, flags));
-  return shimStays(told, "", shimReal.execveat(folder, path, argv, envp, flags));
+  result = shimReal.execveat == NULL ? (int)syscall(SYS_execveat, folder, path, argv, envp, flags)
+                                     : shimReal.execveat(folder, path, argv, envp, flags);
+  return folder == AT_FDCWD ? shimStays(told, path, result) : shimStaysOpened(told, folder, path, result);
 }
 
 #if defined(__x86_64__) && defined(__LP64__)

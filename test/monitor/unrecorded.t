@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
 use warnings;
+use lib 'test/lib';
+use EndToEnd qw(spew);
 use Cwd qw(abs_path);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -78,6 +80,17 @@ is_deeply unseen('--', $^X, '-e', 'for (1 .. 3) { if (!fork) { delete $ENV{LD_PR
     ["$perl: $preload (3 processes)"], 'processes of one program are counted';
 is_deeply unseen('--', $^X, '-e', '{ no warnings; exec "/nonexistent/program" } { local %ENV = (); no warnings; exec "/etc" }'), [],
     'an exec that fails names nobody';
+# A file that is no program is run by a shell, or by nobody.
+{
+    my ($script, $foreign) = ("$dir/script", "$dir/foreign");
+    spew($script, "x=1\n");
+    spew($foreign, pack 'a4C3x9', "\x7fELF", 2, unpack('C', pack 'S', 1) ? 2 : 1, 1); # of the other order of bytes
+    chmod 0755, $script, $foreign;
+    is_deeply unseen('--', 'sh', '-c', "cd $dir; ./script; :"), [], 'a script without #!, which the shell that found it reads itself';
+    is_deeply unseen('--', 'env', $script), [], 'and one that libc gives to a shell';
+    is_deeply unseen('--', 'sh', '-c', "cd $dir; ./foreign 2>/dev/null; :"), [], 'a program of another machine, which cannot be run';
+    is_deeply unseen('--', "$B/prog/starts", $_, $foreign, 0), [], "$_ of it" for qw(execve execl execle fexecve execveat folder);
+}
 is_deeply unseen('--', $^X, '-e', 'if (!fork) { select undef, undef, undef, 0.5; POSIX::_exit(0) } wait', '-MPOSIX'), [],
     'a child that only waits is not missed';
 is_deeply unseen('--', $^X, '-e', 'system $^X, "-e", "1" for 1 .. 20; my $x = `echo 1`'), [], 'nobody is missed who comes';
@@ -160,13 +173,16 @@ SKIP: {
     my $many = "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5; do env -i ./true; done & done; wait";
     is_deeply unseen('--', 'sh', '-c', $many), ["$name: $preload (50 processes)"], 'fifty that end at once, ten at a time, are counted';
     is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec env -i ./true")} } 1 .. 5], [("$name: $preload") x 5], 'one that ends at once, each time';
-    skip 'nothing can be linked statically here', 7 unless $static;
+    skip 'nothing can be linked statically here', 9 unless $static;
     is_deeply unseen('--', 'sh', '-c', "cd $dir; for i in 1 2 3 4 5 6 7 8 9 10; do ./at-once; $dir/at-once; done"), ["$said (20 processes)"],
         'twenty static programs that end at once are counted';
     is_deeply [map { @{unseen('--', 'sh', '-c', "cd $dir; exec ./at-once")} } 1 .. 5], [($said) x 5], 'one, each time';
     is_deeply unseen('--', $^X, '-e', "for (1 .. 20) { if (!fork) { exec '$B/prog/starts', 'vfork', '$dir/at-once', 0 or exit 1 } } 1 while wait > 0"),
         ["$said (20 processes)"], 'also such as vfork has started';
     is_deeply unseen('--', "$dir/at-once"), [$said], 'and one that is the program itself';
+    my $fails = "{ no warnings; exec '$dir/at-once', 'x' x 200_000 }";
+    is_deeply unseen('--', $^X, '-e', $fails), [], 'but one that could not be executed, as its arguments were too long, is not counted,';
+    is_deeply unseen('--', $^X, '-e', "$fails system '$dir/at-once'; $fails"), [$said], 'only as often as it could';
     open $out, '>', "$dir/linked.c" or die;
     print $out "#include <pawprint.h>\nint main(void) { EventUserWord(EventIntern(\"linked\"), 1); return 0; }\n";
     close $out;
