@@ -4,13 +4,17 @@
  */
 #include "collect/programfile.h"
 
+#include <endian.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/aver.h"
@@ -355,18 +359,42 @@ static const char *programOther(Program program)
   return reason;
 }
 
+/* programCapable -- would the file give capabilities to who runs it?  Not those that it may only inherit. */
+static Bool programCapable(Program program)
+{
+  struct vfs_ns_cap_data caps;
+  ssize_t length = fgetxattr(program->fd, "security.capability", &caps, sizeof caps);
+
+  if (length < (ssize_t)sizeof(struct vfs_cap_data))
+    return FALSE;
+  return (le32toh(caps.magic_etc) & VFS_CAP_FLAGS_EFFECTIVE) != 0 || caps.data[0].permitted != 0 ||
+         caps.data[1].permitted != 0;
+}
+
+/* programPrivileged -- would it have more rights than who runs it?  Then the dynamic loader takes no library from the
+ * environment.  NULL: no */
+static const char *programPrivileged(Program program)
+{
+  const struct stat *status = &program->status;
+  struct statvfs system;
+
+  if (fstatvfs(program->fd, &system) == 0 && (system.f_flag & ST_NOSUID) != 0)
+    return NULL;
+  if (((status->st_mode & S_ISUID) != 0 && status->st_uid != program->user) ||
+      ((status->st_mode & S_ISGID) != 0 && status->st_gid != getgid()))
+    return "set-user-id: it takes no library from the environment";
+  return program->user != 0 && programCapable(program)
+             ? "it has file capabilities, and takes no library from the environment" : NULL;
+}
+
 /* programLoads -- why no library of ours is loaded into it; NULL: one is, or that is not known */
 static const char *programLoads(Program program, const char *interpreter)
 {
-  const struct stat *status = &program->status;
-
   if (interpreter[0] == '\0')
     return "static: nothing can be loaded into it";
   if (strstr(interpreter, "musl") != NULL)
     return programMUSL;
-  return ((status->st_mode & S_ISUID) != 0 && status->st_uid != program->user) ||
-                 ((status->st_mode & S_ISGID) != 0 && status->st_gid != getgid())
-             ? "set-user-id: it takes no library from the environment" : NULL;
+  return programPrivileged(program);
 }
 
 /* programElf -- why a program would not be observed.  Nothing is said of what is no ELF file: either the exec fails, and
