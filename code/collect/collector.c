@@ -80,7 +80,7 @@ Res CollectorNew(Collector *collectorReturn, const CollectorSettingsStruct *sett
   }
   if (settings->events != NULL)
     EventChoiceSay(collector->shop.chosen, sizeof collector->shop.chosen, settings->events);
-  if (!settings->alone && UnrecordedCreate(&collector->absent) != ResOK)
+  if (!settings->alone && UnrecordedCreate(&collector->absent, settings->library) != ResOK)
     collector->absent = NULL;
   (void)snprintf(collector->mark, sizeof collector->mark, collectorVARIABLE "%s:%s", collector->meet.name,
                  collector->meet.token);

@@ -30,6 +30,7 @@ typedef struct CollectorStruct *Collector;
 typedef struct CollectorSettingsStruct {
   const char *process;    /* only processes of this program (the last part of its path, or its name in ps), or with this
                              number; NULL: all */
+  const char *library;    /* the absolute path of the library that is preloaded, which stays there; NULL: not known */
   const uint8_t *events;  /* bits by code: only these types; NULL: all.  8192 bytes. */
   Bool raw;               /* blocks are not packed */
   uint64_t keep;          /* bytes of the log that are kept on the disk, the newest; 0: all */

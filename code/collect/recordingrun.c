@@ -29,6 +29,7 @@ static void recordingCollector(Recording recording)
 
   wanted->events = recording->events != NULL ? recording->codes : NULL;
   wanted->watched = TRUE;
+  wanted->library = recording->library;
   wanted->data = recording;
   wanted->program = RecordingProgram;
   wanted->stays = RecordingStays;

@@ -65,14 +65,18 @@ struct UnrecordedStruct {
   UnrecordedName name;
   Count names, nameCapacity;
   Count unnamed;            /* processes for which there was no room */
+  const char *library;      /* its path; NULL: not known */
   uint64_t forgiven;        /* a process that was announced until then may have recorded itself without asking */
   UnrecordedClearedStruct cleared[unrecordedClearedMAX]; /* by the low bits of the process number */
 };
 
-Res UnrecordedCreate(Unrecorded *unrecordedReturn)
+Res UnrecordedCreate(Unrecorded *unrecordedReturn, const char *library)
 {
   *unrecordedReturn = calloc(1, sizeof **unrecordedReturn);
-  return *unrecordedReturn != NULL ? ResOK : ResMEMORY;
+  if (*unrecordedReturn == NULL)
+    return ResMEMORY;
+  (*unrecordedReturn)->library = library;
+  return ResOK;
 }
 
 /* unrecordedForget -- stop waiting for the i-th process */
@@ -263,18 +267,34 @@ static Bool unrecordedHolds(ssize_t *readReturn, pid_t pid, const char *file, co
   return ProcHolds(readReturn, AT_FDCWD, pid, file, string, SIZE_MAX);
 }
 
-/* unrecordedElsewhere -- does the process see other folders than we do? */
-static Bool unrecordedElsewhere(pid_t pid)
+/* unrecordedWithout -- is the library missing in the root folder of the process?  Others may have made what is there: it
+ * is not opened, and where it is a link that is not followed. */
+static Bool unrecordedWithout(const char *library, pid_t pid)
+{
+  char path[PATH_MAX + 64];
+  struct stat status;
+
+  if (library == NULL)
+    return TRUE;
+  (void)snprintf(path, sizeof path, "/proc/%ld/root%s", (long)pid, library);
+  return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* unrecordedElsewhere -- that the process sees other folders than we do, without the library; NULL: it does not */
+static const char *unrecordedElsewhere(const char *library, pid_t pid)
 {
   struct stat its, ours, itsRoot, ourRoot;
   char path[64];
 
+  if (!unrecordedWithout(library, pid))
+    return NULL;
   (void)snprintf(path, sizeof path, "/proc/%ld/ns/mnt", (long)pid);
   if (stat(path, &its) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 && its.st_ino != ours.st_ino)
-    return TRUE;
+    return "it sees other folders, in which the library is not";
   (void)snprintf(path, sizeof path, "/proc/%ld/root", (long)pid);
   return stat(path, &itsRoot) == 0 && stat("/", &ourRoot) == 0 &&
-         (itsRoot.st_ino != ourRoot.st_ino || itsRoot.st_dev != ourRoot.st_dev);
+                 (itsRoot.st_ino != ourRoot.st_ino || itsRoot.st_dev != ourRoot.st_dev)
+             ? "it has another root folder, in which the library is not" : NULL;
 }
 
 /* unrecordedLack -- what was missing in an environment, in words; constants, which are compared by address */
@@ -297,6 +317,7 @@ void UnrecordedForgive(Unrecorded unrecorded, uint64_t now)
 static const char *unrecordedReason(Unrecorded unrecorded, const UnrecordedWaitStruct *wait)
 {
   Bool recorded, preloads, others;
+  const char *elsewhere;
   ssize_t read;
 
   if ((wait->lack & RegionLackCOLLECTOR) == 0 && unrecordedHolds(&read, wait->pid, "maps", "libpawprint.so"))
@@ -306,7 +327,7 @@ static const char *unrecordedReason(Unrecorded unrecorded, const UnrecordedWaitS
   if (read <= 0)
     return wait->seen || wait->since <= unrecorded->forgiven
                ? NULL : "it ended, or changed its user, before it announced itself, or could not reach eventrec "
-                        "(another network namespace)";
+                        "(another network namespace), or has another root folder";
   preloads = unrecordedHolds(&read, wait->pid, "environ", "libpawprint.so");
   if (read >= 0 && !preloads) {
     others = unrecordedHolds(&read, wait->pid, "environ", "LD_PRELOAD=");
@@ -315,8 +336,8 @@ static const char *unrecordedReason(Unrecorded unrecorded, const UnrecordedWaitS
   recorded = unrecordedHolds(&read, wait->pid, "environ", RegionVARIABLE "=");
   if (read >= 0 && !recorded)
     return unrecordedLack(RegionLackRECORDING);
-  return unrecordedElsewhere(wait->pid) ? "it sees other folders, in which the library is not" :
-                                      "it did not load the library";
+  elsewhere = unrecordedElsewhere(unrecorded->library, wait->pid);
+  return elsewhere != NULL ? elsewhere : "it did not load the library";
 }
 
 void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack)

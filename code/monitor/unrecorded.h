@@ -21,8 +21,9 @@
 
 typedef struct UnrecordedStruct *Unrecorded;
 
-/* UnrecordedCreate -- ResMEMORY; no process is waited for yet */
-extern Res UnrecordedCreate(Unrecorded *unrecordedReturn);
+/* UnrecordedCreate -- ResMEMORY; no process is waited for yet
+ * library  the absolute path of the library that is preloaded, which stays there; NULL: not known */
+extern Res UnrecordedCreate(Unrecorded *unrecordedReturn, const char *library);
 extern void UnrecordedDestroy(Unrecorded unrecorded);
 extern Bool UnrecordedCheck(Unrecorded unrecorded);
 

@@ -124,7 +124,7 @@ static void testUnrecorded(void)
   Unrecorded absent;
   UnrecordedName name;
 
-  if (UnrecordedCreate(&absent) != ResOK)
+  if (UnrecordedCreate(&absent, NULL) != ResOK)
     exit(1);
   UnrecordedExec(absent, 1000001, "/bin/a", RegionLackLIBRARY, FALSE, 1);
   UnrecordedExec(absent, 1000002, "/bin/b", RegionLackLIBRARY, FALSE, 1);

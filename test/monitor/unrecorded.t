@@ -214,6 +214,25 @@ SKIP: {
     is_deeply unseen('--', @bwrap, 'sleep', '0.6'), ['sleep: it sees other folders, in which the library is not'],
         'a program in a sandbox without the library is named';
 }
+# A program in another root folder is named as one if the library is not there; with the library it is recorded.
+SKIP: {
+    skip 'only root may change the root folder', 3 if $> != 0 || system('chroot / true 2>/dev/null') != 0;
+    my $jail = "$dir/jail";
+    my $fill = sub {
+        my ($file) = @_;
+        for ($file, map { m{(/\S+) \(} ? $1 : () } `ldd $file`) {
+            my $folder = "$jail/" . s{[^/]+$}{}r;
+            system('mkdir', '-p', $folder) == 0 && system('cp', '-L', $_, $folder) == 0 or die;
+        }
+    };
+    $fill->($sleep);
+    is_deeply unseen('--', 'chroot', $jail, $sleep, '0.6'), ['sleep: it has another root folder, in which the library is not'],
+        'a program in a root folder without the library is named';
+    like unseen('--', 'chroot', $jail, $sleep, '0')->[0], qr/^sleep: it ended, .* before it announced itself, .*, or has another root folder$/,
+        'if it has ended this is one of the reasons that are named';
+    $fill->("$B/lib/libpawprint.so");
+    is_deeply unseen('--', 'chroot', $jail, $sleep, '0.6'), [], 'with the library it is recorded';
+}
 # Where LD_PRELOAD is given, and has only others' libraries, that is said.
 SKIP: {
     open my $out, '>', "$dir/other.c" or die;

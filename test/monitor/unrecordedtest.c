@@ -39,7 +39,7 @@ static Count counted(uint64_t now)
 
 static void begin(void)
 {
-  if (UnrecordedCreate(&absent) != ResOK)
+  if (UnrecordedCreate(&absent, NULL) != ResOK)
     exit(1);
 }
 
