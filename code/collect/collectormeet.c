@@ -395,6 +395,7 @@ static void collectorNote(Collector collector, RendezvousMessage message)
   RegionMeet note = &message->request;
   Bool certain = FALSE, found = note->program[0] == '/' || strchr(note->program, '/') == NULL;
 
+  collectorOwnPath(note->program, message->pid);
   if (note->note == RegionNoteSTAYS)
     collectorStays(collector, message, found);
   if (note->note == RegionNoteLOST)
@@ -402,7 +403,6 @@ static void collectorNote(Collector collector, RendezvousMessage message)
   collectorLibrary(collector, message);
   if (note->note > RegionNoteSTART || note->note == RegionNoteSTAYS || note->program[0] == '\0')
     return;
-  collectorOwnPath(note->program, message->pid);
   if (collector->settings.program != NULL && found)
     certain = collector->settings.program(collector->settings.data, note->program, message->uid);
   collectorExpect(collector, message, note->program, certain);
