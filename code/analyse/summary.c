@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/views.h"
+#include "base/aver.h"
 #include "heap/heapfork.h"
 #include "heap/heaplook.h"
 #include "heap/switchedoff.h"
@@ -119,6 +120,7 @@ static void summaryDestroy(void *view)
   if (summary->footprint != NULL)
     FootprintDestroy(summary->footprint);
   DeathsFinish(&summary->deaths);
+  PidLivesFinish(&summary->lives);
   TypeCacheFinish(&summary->tells);
   HeapTableFinish(&summary->large);
   ThreadSumsFinish(&summary->who);
@@ -134,9 +136,13 @@ static inline void summarySees(Summary summary, LogEvent event)
   if (LIKELY(tells != NULL && event->process == summary->process && *tells == summaryNOTHING))
     return;
   if (tells != NULL && *tells == 0)
-    *tells = FootprintWants(event->type) || DeathsWants(event->type) ? summarySOMETHING : summaryNOTHING;
+    *tells = FootprintWants(event->type) || DeathsWants(event->type) || PidLivesExits(event->type) ? summarySOMETHING
+                                                                                                   : summaryNOTHING;
   FootprintEvent(summary->footprint, event);
   DeathsEvent(&summary->deaths, event);
+  (void)PidLivesOf(&summary->lives, event);
+  if (PidLivesExits(event->type))
+    PidLivesExit(&summary->lives, event);
   summary->process = event->process;
 }
 
@@ -160,7 +166,10 @@ static Res summaryFinish(void *view)
   summary->unended = summary->shared->unended;
   summary->live.objects += summary->leftObjects;
   summary->live.bytes += summary->leftBytes;
-  return res != ResOK ? res : summary->deaths.failed || summary->who.failed ? ResMEMORY : footprint;
+  AVER(PidLivesCheck(&summary->lives));
+  if (res != ResOK)
+    return res;
+  return summary->deaths.failed || summary->who.failed || summary->lives.failed ? ResMEMORY : footprint;
 }
 
 /* summaryChooses -- does a request choose all types of the processes that count? */
@@ -197,7 +206,7 @@ static Res summaryCreate(void **viewReturn, ViewWants wants)
 
   if (summary == NULL)
     return ResMEMORY;
-  summary->log = wants->log;
+  summary->log = summary->lives.log = wants->log;
   summary->of = wants->of;
   summary->shared = wants->heap;
   summary->heap = wants->heap->heap;

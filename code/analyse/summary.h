@@ -16,6 +16,7 @@
 
 #include "analyse/deaths.h"
 #include "analyse/footprint.h"
+#include "analyse/pidlives.h"
 #include "analyse/views.h"
 #include "heap/heap.h"
 #include "heap/threadsums.h"
@@ -34,8 +35,9 @@ typedef struct SummaryStruct {
   Heap heap;                    /* its */
   Footprint footprint;
   DeathsStruct deaths;
-  TypeCacheStruct tells;        /* uint8_t: does a type of event tell something to these two? */
-  LogProcess process;           /* of the last event that these two have seen, if it has not ended; or NULL */
+  PidLivesStruct lives;
+  TypeCacheStruct tells;        /* uint8_t: does a type of event tell something to these three? */
+  LogProcess process;           /* of the last event that these have seen, if it has not ended; or NULL */
   uint64_t events;
   uint64_t first, last;         /* ns of wall time */
   uint64_t allocs, frees, resizes;

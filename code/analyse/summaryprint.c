@@ -20,6 +20,7 @@
 typedef struct SummaryProcessStruct {
   Header header;
   Index number;            /* in the log */
+  uint32_t life;           /* of the system's process that it is, or is a part of */
   Registry registry;
   HeapSeenStruct seen;
   uint64_t events;
@@ -47,6 +48,7 @@ static void processAdd(SummaryProcesses processes, Summary summary, Bool recorde
       continue;
     process->header = &of->header;
     process->number = i;
+    process->life = PidLivesAt(&summary->lives, i);
     process->registry = of->registry;
     process->events = 0;
     for (j = 0; j < of->registry->count; ++j)
@@ -57,13 +59,11 @@ static void processAdd(SummaryProcesses processes, Summary summary, Bool recorde
   }
 }
 
-static int processNumberCompare(const void *a, const void *b)
+static int processLifeCompare(const void *a, const void *b)
 {
   const SummaryProcessStruct *x = a, *y = b;
 
-  if (x->header->pid != y->header->pid)
-    return x->header->pid < y->header->pid ? -1 : 1;
-  return strcmp(x->header->boot, y->header->boot);
+  return x->life < y->life ? -1 : x->life > y->life;
 }
 
 /* processThreads -- how many there were.  Programs that follow each other by exec are one process, and the thread that
@@ -73,10 +73,10 @@ static void processThreads(SummaryProcesses processes)
   Bool leader = FALSE;
   Index i;
 
-  qsort(processes->process, processes->recorded, sizeof *processes->process, processNumberCompare);
+  qsort(processes->process, processes->recorded, sizeof *processes->process, processLifeCompare);
   for (i = 0; i < processes->recorded; ++i) {
     SummaryProcess process = &processes->process[i];
-    Bool same = i > 0 && processNumberCompare(process - 1, process) == 0;
+    Bool same = i > 0 && processLifeCompare(process - 1, process) == 0;
     processes->threads += process->seen.threads - (same && leader && process->seen.leader);
     leader = (same && leader) || process->seen.leader;
   }

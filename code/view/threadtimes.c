@@ -28,8 +28,8 @@ static const struct {
 };
 
 enum {
-  timesUNMADE, timesNOTHING, timesTASK, timesTASKNAME, timesTHREADNAME, timesMACHINE, timesWAIT, timesDONE, timesCALL,
-  timesRESIZE, timesRESIZED
+  timesUNMADE, timesNOTHING, timesTASK, timesTASKNAME, timesTHREADNAME, timesMACHINE, timesEXIT, timesWAIT, timesDONE,
+  timesCALL, timesRESIZE, timesRESIZED
 };
 
 /* What a type tells, and where its parameters are: fields as they are numbered; others as they are used. */
@@ -107,6 +107,8 @@ static void planMake(timesPlan plan, LogProcess process, EventType type)
     plan->tells = timesTASKNAME;
   else if (TypeCacheNamed(type, "MachineSample") && planWords(plan->field, type, timesMachine, ThreadMachineTIMES))
     plan->tells = timesMACHINE;
+  else if (PidLivesExits(type))
+    plan->tells = timesEXIT;
   else if ((TypeCacheNamed(type, "ThreadStart") || TypeCacheNamed(type, "ThreadName")) && plan->name >= 0) {
     plan->tells = timesTHREADNAME;
     plan->tid = TypeCacheParam(type, "thread", "UW");
@@ -119,12 +121,11 @@ static void planMake(timesPlan plan, LogProcess process, EventType type)
 
 /* ---- Rows ---- */
 
-/* rowOf -- that of a thread of the machine that an event comes from; NULL: no memory */
-static ThreadRow rowOf(ThreadTimes times, LogEvent event, uint32_t pid, uint32_t tid)
+/* rowOf -- that of a thread of a process; NULL: no memory */
+static ThreadRow rowOf(ThreadTimes times, uint32_t life, uint32_t pid, uint32_t tid)
 {
-  const char *boot = event->process->header.boot;
-  uint32_t key[] = {StringsAdd(&times->strings, boot, strlen(boot)), pid, tid};
-  uint32_t number = StringsAdd(&times->keys, (const char *)key, sizeof key);
+  uint32_t key[] = {life, tid};
+  uint32_t number = life != 0 ? StringsAdd(&times->keys, (const char *)key, sizeof key) : 0;
 
   if (number > 0 && number <= times->rows)
     return times->row[number - 1];
@@ -138,13 +139,13 @@ static ThreadRow rowOf(ThreadTimes times, LogEvent event, uint32_t pid, uint32_t
   return times->row[times->rows++];
 }
 
-/* rowOwn -- that of the thread whose event it is; NULL: no memory */
-static inline ThreadRow rowOwn(ThreadTimes times, LogEvent event)
+/* rowOwn -- that of the thread whose event it is, or of another one of its process; NULL: no memory */
+static inline ThreadRow rowOwn(ThreadTimes times, LogEvent event, uint32_t tid)
 {
-  Index i = event->thread % ThreadTimesRECENT;
+  Index i = tid % ThreadTimesRECENT;
 
-  if (UNLIKELY(times->recent[i].process != event->process || times->recent[i].row->tid != event->thread)) {
-    ThreadRow row = rowOf(times, event, event->process->header.pid, event->thread);
+  if (UNLIKELY(times->recent[i].process != event->process || times->recent[i].row->tid != tid)) {
+    ThreadRow row = rowOf(times, PidLivesOf(&times->lives, event), event->process->header.pid, tid);
     if (row == NULL)
       return NULL;
     times->recent[i].process = event->process;
@@ -188,6 +189,14 @@ static void rowName(ThreadTimes times, ThreadRow row, LogEvent event, timesPlan 
     row->name = StringsAdd(&times->strings, name, length);
 }
 
+/* rowTold -- that of the thread that an event of the collector is about; NULL: no memory */
+static ThreadRow rowTold(ThreadTimes times, LogEvent event, timesPlan plan)
+{
+  uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->pid), tid = (uint32_t)LogEventWord(event, (Index)plan->tid);
+
+  return rowOf(times, PidLivesTold(&times->lives, event, pid), pid, tid);
+}
+
 /* ---- Samples ---- */
 
 Bool ThreadSampleWord(uint64_t *word, uint64_t *mask, LogEvent event, int param)
@@ -200,8 +209,7 @@ Bool ThreadSampleWord(uint64_t *word, uint64_t *mask, LogEvent event, int param)
 /* sampleTask -- what a thread has done since its beginning */
 static void sampleTask(ThreadTimes times, LogEvent event, timesPlan plan)
 {
-  ThreadRow row = rowOf(times, event, (uint32_t)LogEventWord(event, (Index)plan->pid),
-                        (uint32_t)LogEventWord(event, (Index)plan->tid));
+  ThreadRow row = rowTold(times, event, plan);
   uint64_t word, mask;
   Index i;
 
@@ -275,17 +283,16 @@ static void timesOwn(ThreadRow row, LogEvent event, timesPlan plan)
 /* timesTell -- what is told of other threads, or of the machine */
 static void timesTell(ThreadTimes times, LogEvent event, timesPlan plan)
 {
-  uint32_t pid = event->process->header.pid;
-
-  if (plan->tells == timesTASK) {
+  if (plan->tells == timesTASK)
     sampleTask(times, event, plan);
-  } else if (plan->tells == timesMACHINE) {
+  else if (plan->tells == timesMACHINE)
     sampleMachine(times, event, plan);
-  } else if (plan->tells == timesTASKNAME || plan->tid >= 0) {
-    pid = plan->tells == timesTASKNAME ? (uint32_t)LogEventWord(event, (Index)plan->pid) : pid;
-    if (LogEventWord(event, (Index)plan->tid) != 0)
-      rowName(times, rowOf(times, event, pid, (uint32_t)LogEventWord(event, (Index)plan->tid)), event, plan);
-  }
+  else if (plan->tells == timesEXIT)
+    PidLivesExit(&times->lives, event);
+  else if (plan->tid >= 0 && LogEventWord(event, (Index)plan->tid) != 0)
+    rowName(times, plan->tells == timesTASKNAME ? rowTold(times, event, plan)
+                                                : rowOwn(times, event, (uint32_t)LogEventWord(event, (Index)plan->tid)),
+            event, plan);
 }
 
 static Bool timesEvent(LogRequest request, LogEvent event)
@@ -304,11 +311,11 @@ static Bool timesEvent(LogRequest request, LogEvent event)
   if (UNLIKELY(plan->tells == timesUNMADE))
     planMake(plan, event->process, event->type);
   times->end = event->time;
-  if (plan->tells >= timesTASK && plan->tells <= timesMACHINE)
+  if (plan->tells >= timesTASK && plan->tells <= timesEXIT)
     timesTell(times, event, plan);
   if (UNLIKELY(event->process->header.role[0] != '\0'))
     return times->failed;
-  if (UNLIKELY((row = rowOwn(times, event)) == NULL))
+  if (UNLIKELY((row = rowOwn(times, event, event->thread)) == NULL))
     return TRUE;
   ++row->events;
   times->sync |= plan->sync;
@@ -327,7 +334,7 @@ Bool ThreadTimesCheck(ThreadTimes times)
 {
   Index i, j;
 
-  if (times->rows != times->keys.count)
+  if (times->rows != times->keys.count || !PidLivesCheck(&times->lives))
     return FALSE;
   for (i = 0; i < times->rows; ++i) {
     ThreadRow row = times->row[i];
@@ -349,7 +356,7 @@ static Res timesCreate(void **viewReturn, ViewWants wants)
 
   if (times == NULL)
     return ResMEMORY;
-  times->log = wants->log;
+  times->log = times->lives.log = wants->log;
   times->of = wants->of;
   times->top = wants->top;
   times->whole = wants->request->from == 0 && wants->request->start == NULL;
@@ -406,6 +413,7 @@ static void timesDestroy(void *view)
   free(times->row);
   StringsFinish(&times->strings);
   StringsFinish(&times->keys);
+  PidLivesFinish(&times->lives);
   ViewLabelsFinish(&times->labels);
   TypeCacheFinish(&times->plans);
   free(times);

@@ -6,7 +6,7 @@
  * resizes: of other calls the log has one event each, and no duration.
  *
  * Always true (ThreadTimesCheck):
- *   a row is found by its machine, process and number;  a field is known if some sample has had it
+ *   a row is found by its process (pidlives.h) and number;  a field is known if some sample has had it
  *   processors of a row rise, and the events of all, and those of unknown ones, sum up to its events
  *
  * Design: design/view.md .threads      Tests: test/view/threads.t
@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 
+#include "analyse/pidlives.h"
 #include "analyse/viewlabels.h"
 #include "analyse/views.h"
 #include "request/stringtable.h"
@@ -79,7 +80,8 @@ typedef struct ThreadTimesStruct {
   Bool failed;
   TypeCacheStruct plans;
   ViewLabelsStruct labels;
-  StringsStruct strings, keys; /* names; machine, process and number of each row */
+  PidLivesStruct lives;
+  StringsStruct strings, keys; /* names; process and number of each row */
   Count rows, capacity;
   ThreadRow *row;              /* owned, each, by its key's number less one */
   struct {
