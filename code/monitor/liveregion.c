@@ -45,7 +45,7 @@ typedef struct LiveRegionSearchStruct {
   LiveRegion live;
   const LiveRegionStruct *passed;  /* regions of the process that are open already, */
   Count count;               /* so many: they are passed over */
-  Bool seen;                 /* a file with the name of a region was mapped */
+  Bool seen;                 /* a file with the name of a region was mapped, or is there and cannot be opened */
   uint32_t other;            /* the process whose region that was, if it was another one's; else 0 */
   Bool others;               /* the region's file belongs to a user whom we do not trust */
   char *error;
@@ -349,6 +349,7 @@ static Res liveNamed(void *data, RegionFile place)
   if (place->name.pid != search->live->pid || search->live->region != NULL)
     return ResOK;
   fd = RegionFileOpen(place, TRUE, liveOwner(search->live));
+  search->seen |= fd < 0;
   if (fd >= 0 && liveMap(search, fd, place->file, TRUE) == ResOK)
     (void)livePass(search);
   return ResOK;
@@ -363,21 +364,38 @@ static Res liveFromNames(LiveRegionSearch search)
   return search->live->region != NULL ? ResOK : ResEND;
 }
 
+/* liveUser -- whose the process is; FALSE: we may not know.  Its folder in /proc is root's if others may not look into
+ * it. */
+static Bool liveUser(uid_t *userReturn, uint32_t pid)
+{
+  char path[32], text[1024];
+  const char *line;
+  unsigned user;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", pid);
+  (void)FileText(path, text, sizeof text);
+  line = strstr(text, "\nUid:");
+  if (line == NULL || sscanf(line, " Uid: %*u %u", &user) != 1)
+    return FALSE;
+  *userReturn = user;
+  return TRUE;
+}
+
 /* liveWhyNot -- why maps could not be read, or show no region */
 static void liveWhyNot(LiveRegionSearch search, Bool readable)
 {
   uint32_t pid = search->live->pid;
-  char path[32];
-  struct stat status;
+  uid_t user = geteuid();
+  Bool known;
 
   if (search->error[0] != '\0')
     return;
-  (void)snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+  known = liveUser(&user, pid);
   if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
     (void)liveSay(search, "there is no process %" PRIu32, pid);
-  else if (!readable && stat(path, &status) == 0 && status.st_uid != geteuid() && status.st_uid != 0)
+  else if (!readable && user != geteuid())
     (void)liveSay(search, "process %" PRIu32 " is another user's", pid);
-  else if (!readable)
+  else if (!readable && !known)
     (void)liveSay(search, "process %" PRIu32 " does not let us look into it: it is another user's, or has privileges",
                   pid);
   else if (search->other != 0)
@@ -385,6 +403,9 @@ static void liveWhyNot(LiveRegionSearch search, Bool readable)
                   search->other);
   else if (search->seen)
     (void)liveSay(search, "process %" PRIu32 ": its memory for events cannot be opened", pid);
+  else if (!readable)
+    (void)liveSay(search, "process %" PRIu32 " is not recorded, as far as can be seen: it has privileges that we do not "
+                          "have, or a program that may not be read, and does not let us look into it", pid);
   else
     (void)liveSay(search, "process %" PRIu32 " is not recorded, and has not allowed control (PAWPRINT_CONTROL=1)", pid);
 }

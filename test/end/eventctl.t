@@ -302,6 +302,37 @@ SKIP: {
     $program->{end}->();
 }
 
+# Who runs a program that may not be read cannot look into it either: it is no other user's, and is not recorded.
+SKIP: {
+    my $nobody = $> == 0 ? getpwnam 'nobody' : $>;
+    my ($sleep) = grep { -x } map { "$_/sleep" } split /:/, $ENV{PATH};
+    skip 'no user nobody, or no sleep', 3 unless $nobody && defined $sleep;
+    chmod 0755, $dir;
+    system('cp', '-L', $sleep, "$dir/closed") == 0 && chmod(0111, "$dir/closed") or die;
+    my $as = sub {
+        my (@command) = @_;
+        my $pid = open my $from, '-|';
+        if (!$pid) {
+            open STDERR, '>&', \*STDOUT;
+            POSIX::setuid($nobody) if $> == 0;
+            exec @command or POSIX::_exit(127);
+        }
+        return ($pid, $from);
+    };
+    my ($pid, $held) = $as->("$dir/closed", 60);
+    sleep 0.01 while kill(0, $pid) && slurp("/proc/$pid/comm") ne "closed\n";
+    my (undef, $from) = $as->($ctl, $pid);
+    my $said = do { local $/; <$from> } // '';
+    close $from;
+    my $status = $? >> 8;
+    kill 'KILL', $pid;
+    close $held;
+    skip 'nobody cannot run what is built here', 3 if $status == 127;
+    is $status, 1, 'a process that cannot be looked into';
+    like $said, qr/^eventctl: process $pid is not recorded, as far as can be seen: /, 'is said not to be recorded, as far as that can be known';
+    unlike $said, qr/another user/, 'and not to be another user\'s';
+}
+
 # Root reaches processes of all users, but no log that their memory leads to; nor does it believe a third user.
 SKIP: {
     skip 'only root reaches others', 9 if $> != 0;
