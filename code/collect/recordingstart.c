@@ -182,7 +182,10 @@ static int recordingNot(Recording recording, int error)
 {
   char interpreter[PATH_MAX];
 
-  if (error != ENOENT || access(recording->program, F_OK) != 0)
+  if (error == ENOEXEC)
+    (void)OptionFail(recording->tool, "%s: %s: it is no program of this machine, and a script must begin with #!",
+                     recording->program, strerror(error));
+  else if (error != ENOENT || access(recording->program, F_OK) != 0)
     (void)OptionFail(recording->tool, "%s: %s", recording->program, strerror(error));
   else if (ProgramInterpreter(interpreter, sizeof interpreter, recording->program, getuid()))
     (void)OptionFail(recording->tool, "%s: its interpreter, %s, is missing", recording->program, interpreter);

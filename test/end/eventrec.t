@@ -144,6 +144,10 @@ chmod 0755, 'orphan';
 ($status, $out, $err) = record('./orphan');
 is($status, 127, 'a script without its interpreter: 127');
 is($err, "eventrec: ./orphan: its interpreter, /no/such, is missing\n", 'which is said');
+chmod 0755, 'plain';
+($status, $out, $err) = record('./plain');
+is($status, 126, 'a script that does not begin with #!: 126');
+like($err, qr{^eventrec: \./plain: [^:]+: it is no program of this machine, and a script must begin with #!$}m, 'and what it has to begin with is said');
 SKIP: {
     skip 'strace is not to be had here', 3 if $ENV{SAN} || system("strace -o /dev/null true 2>/dev/null") != 0;
     my $said = `timeout -s KILL 20 strace -o /dev/null -e inject=sendto:error=ENOBUFS:when=1 $B/bin/eventrec -o untold.paw true 2>&1`;
