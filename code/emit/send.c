@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "base/aver.h"
@@ -18,6 +19,7 @@ enum {
   sendTextSIZE = 256 << 10,   /* room for a header block */
   sendTextUSUAL = (sizeof EventRegistryTEXT + 2048 + 4095) & ~4095, /* and for most */
   sendTypesMAX = 1024,        /* registered and defined at run time */
+  sendPlainMAX = 64,          /* bytes of a path that no reader takes for a title */
   sendMoment = 1000000        /* ns that another thread is waited for which parses the types */
 };
 
@@ -177,8 +179,10 @@ static Res sendAll(const void *message, Size size, unsigned *waysReturn, Bool *h
 static struct {
   uint32_t pid;
   Bool asked;           /* the system, what program this is */
+  Bool named;           /* the first one is no title: the program was executed by this name */
   Count arguments;
   char program[HeaderTextMAX], argument[HeaderArgumentsMAX][HeaderTextMAX];
+  char name[HeaderTextMAX]; /* by which it was executed, without its folders; "": one that looks like no title */
 } sendCalled LARGE;
 
 /* sendArgument -- add one of the program's arguments */
@@ -186,6 +190,34 @@ static void sendArgument(Index i, const char *argument, Size length)
 {
   if (i < HeaderArgumentsMAX)
     (void)TextMake(sendCalled.argument[i], HeaderTextMAX, "%.*s", (int)length, argument);
+}
+
+/* sendPlain -- does a reader take the path for one, whoever has set it?  It need not be told that it is one. */
+static Bool sendPlain(const char *path)
+{
+  Index i;
+
+  for (i = 0; path[i] > ' ' && path[i] <= '~' && path[i] != ':'; ++i)
+    ;
+  return path[i] == '\0' && i <= sendPlainMAX;
+}
+
+static const char *sendBase(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+
+  return slash != NULL ? slash + 1 : path;
+}
+
+/* sendNamed -- by which name the program was executed is read once, when it begins; its children may have titles */
+static void sendNamed(void)
+{
+  const char *executed = sendCalled.pid == 0 ? (const char *)getauxval(AT_EXECFN) : NULL;
+
+  if (executed != NULL && !sendPlain(executed))
+    (void)TextMake(sendCalled.name, HeaderTextMAX, "%s", sendBase(executed));
+  sendCalled.named = sendCalled.arguments > 0 && sendCalled.name[0] != '\0' && !sendPlain(sendCalled.argument[0]) &&
+                     strcmp(sendBase(sendCalled.argument[0]), sendCalled.name) == 0;
 }
 
 /* sendProgram -- what runs: as the system knows it; but where only a core will have that, as it was called, for to ask
@@ -216,6 +248,7 @@ static void sendLookUp(char *room, Size size)
     }
   }
   sendCalled.arguments = count;
+  sendNamed();
 }
 
 /* sendArguments -- the same for a header.  It is looked up at the process's beginning and at its end only, when one
@@ -230,6 +263,7 @@ static void sendArguments(Emitter emitter, Header header, char *room, Size size)
   if (again || (ask && !sendCalled.asked))
     sendProgram(ask);
   sendCalled.pid = emitter->pid;
+  header->named = sendCalled.named;
   header->arguments = sendCalled.arguments;
   (void)strcpy(header->program, sendCalled.program);
   for (i = 0; i < header->arguments && i < HeaderArgumentsMAX; ++i)

@@ -76,6 +76,7 @@ static const struct headerLineStruct headerLines[] = {
   {"program: ", ALWAYS, {FIELD(STRING, program)}},
   {"arguments: ", ALWAYS, {FIELD(GIVEN, arguments)}},
   {"argument: ", ALWAYS, {{headerARGUMENT, 0, 0}}},
+  {"named: ", FIELD(NUMBER, named), {FIELD(NUMBER, named)}},
   {"region: ", ALWAYS, {FIELD(STRING, region)}},
   {"boot: ", ALWAYS, {FIELD(STRING, boot)}},
   {"clock: ", ALWAYS, {FIELD(STRING, clock)}},

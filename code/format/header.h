@@ -103,6 +103,8 @@ typedef struct HeaderStruct {
   RegistryNameStruct registry;     /* of lines that belong before its own */
   char program[HeaderTextMAX];     /* path; "": unknown */
   char region[HeaderTextMAX];      /* path of its region while it lives; "": it has none */
+  uint32_t named;                  /* not 0: the first argument, which may look like a title that the program gave
+                                      itself, has the name with which it was executed */
   Count arguments;                 /* how many it was given */
   char argument[HeaderArgumentsMAX][HeaderTextMAX]; /* the first ones, each cut to its room; at the end
                                       because most of this is never touched */

@@ -44,6 +44,9 @@ const char *HeaderCalled(const HeaderStruct *header)
 
   if (header->arguments == 0)
     return HeaderProgram(header);
+  name = basename(header->argument[0]);
+  if (header->named != 0 && name[0] != '\0')
+    return name;
   path = header->argument[0][0] == '-' ? header->argument[0] + 1 : header->argument[0];
   name = basename(path);
   return processNameIsPath(path) && name[0] != '\0' && strlen(name) <= processNameMAX ? name : HeaderProgram(header);

@@ -2,7 +2,8 @@
  *
  * A header has the file that the process runs, /proc/self/exe, and its arguments.  Who started a program by a link, as
  * sh, python3 or an applet of busybox, knows it by that name, which is the first argument's; a login shell's has a -
- * before it.  What does not look like the name of a file is not taken from there: then it is the file's own name.
+ * before it.  What does not look like the name of a file, and is not known to be the one by which the program was
+ * executed, is not taken from there: then it is the file's own name.
  *
  * Design: design/view.md .called      Tests: test/export/process.t
  */

@@ -124,6 +124,21 @@ is scalar(own(lines('eventcnv', '--process', 'named', $titled))), 1, 'and one to
 lines('eventcnv', '--process', 'site.conf', $titled);
 is $status, 2, 'nobody is called by what is in a title';
 
+# A link's name that looks like a title is the name all the same: with what exec was called with.
+my $spaced = "$folder/a folder";
+mkdir $spaced or die;
+my @names = ('my worker', 'a:b', "w\xc3\xbcrker", 'n' x 100, 'plain');
+symlink $perl, "$spaced/$_" or die for @names;
+for my $name (@names) {
+    system "$bin/eventrec", '--force', '-o', "$folder/named.paw", '--', "$spaced/$name", '-e', '1';
+    my ($its) = grep { $_->{program} eq $perl } @{JSON::PP->new->utf8(0)->decode(join '', lines('eventview', '--json', "$folder/named.paw"))->{processes}};
+    is $its->{name}, $name, "a link in a folder with a space, called $name";
+}
+is scalar(own(do { collector("$folder/named.paw"); lines('eventcnv', '--process', 'plain', "$folder/named.paw") })), 1, 'and it is chosen by that';
+system "$bin/eventrec", '--force', '-o', "$folder/named.paw", '--', "$spaced/my worker", '-e', '$0 = "worker: idle"; my $pid = fork // die; exit unless $pid; waitpid $pid, 0';
+my %titles = map { $_->{arguments}[0] => $_->{name} } grep { $_->{program} eq $perl } @{decode_json(join '', lines('eventview', '--json', "$folder/named.paw"))->{processes}};
+is_deeply \%titles, {"$spaced/my worker" => 'my worker', 'worker: idle' => $file}, 'a title that it gives itself is none, as before';
+
 # Two programs in process namespaces of their own, each number 1 there: they are two, by the numbers that they have outside.
 
 my @alone = ('unshare', $> == 0 ? '-pf' : '-Urpf');
