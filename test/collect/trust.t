@@ -454,15 +454,16 @@ SKIP: {
 }
 
 # What a program executes is looked at with the rights of who says so: here it is a static program, which only root may read.
-{
+SKIP: {
     my $log = "$dir/static.paw";
-    my $static = pack 'a4C3x9S2LQ3LS6', "\x7fELF", length(pack 'J', 0) / 4, 1, 1, 2, 62, 1, 0, 64, 0, 0, 64, 56, 0, 64, 0, 0;
+    spew("$dir/static.c", "int main(void) { return 0; }\n");
+    skip 'nothing can be linked statically here', 5 if system(($ENV{CC} // 'cc') . " -static -o $dir/static $dir/static.c 2>/dev/null") != 0;
     my $run = 'my ($user, @words) = @ARGV; require POSIX; POSIX::setgid($user); POSIX::setuid($user); exec @words';
     system 'cp', "$B/prog/starts", $dir;
     for ([0, 0711, 1], [$nobody, 0711, 0], [$nobody, 0755, 1]) {
         my ($user, $mode, $told) = @$_;
         my $file = sprintf '%s/static%d-%o', $dir, $user, $mode;
-        spew($file, $static);
+        system 'cp', "$dir/static", $file;
         chmod $mode, $file;
         unlink $log;
         waitpid started($log, $^X, '-e', $run, $user, "$dir/starts", 'execve', $file, 0), 0;
