@@ -176,6 +176,14 @@ static __attribute__((noinline)) void raises(unsigned depth)
   __asm__ volatile("");
 }
 
+/* certainly -- act, which allocates by chance, but once at least */
+static __attribute__((noinline)) void certainly(unsigned depth)
+{
+  allocate();
+  act(depth);
+  __asm__ volatile("");
+}
+
 static void plugin(const char *path)
 {
   void *library = dlopen(path, RTLD_NOW);
@@ -187,7 +195,7 @@ static void plugin(const char *path)
   }
   *(void **)&call = dlsym(library, "pluginCall");
   left = 50;
-  call(act, 5);
+  call(certainly, 5);
   (void)dlclose(library);
 }
 
