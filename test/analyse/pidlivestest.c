@@ -140,7 +140,7 @@ int main(void)
     writeLog(path, cases[i].step);
     if (LogOpen(&log, &path, 1, &hooks, error, sizeof error) != ResOK)
       makeFail(error);
-    TapIs(inSummary(log), cases[i].threads, cases[i].what);
+    TapIs(inSummary(log), cases[i].threads, "%s", cases[i].what);
     TapIs(inThreads(log), cases[i].threads, "and so it is in the view of threads");
     LogClose(log);
   }
