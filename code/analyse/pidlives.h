@@ -21,7 +21,7 @@
 /* The newest process with a number. */
 typedef struct PidLifeStruct {
   uint32_t life;       /* 0: none yet, or it has ended */
-  uint64_t began;      /* ns: its first event, or the first that was told of it */
+  uint64_t began;      /* ns: time of the first event that it emitted, or that the collector emitted about it */
   Count older;         /* lives before this whose ProcessExit has not come: the collector may be late */
 } PidLifeStruct, *PidLife;
 

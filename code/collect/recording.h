@@ -36,7 +36,7 @@ typedef struct RecordingNameStruct {
   char *name;          /* owned */
   uid_t user;          /* who gave it */
   const char *reason;  /* of a program: what in its file speaks against observing it; NULL: nothing */
-  Count runs;          /* of a program: how often somebody was about to run it, or did, without those who failed */
+  Count runs;          /* of a program: announced execs of it that have not failed */
   Count unseen;        /* of a program: processes that ran it and were not seen, as far as they were counted */
 } RecordingNameStruct, *RecordingName;
 

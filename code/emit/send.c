@@ -202,22 +202,15 @@ static Bool sendPlain(const char *path)
   return path[i] == '\0' && i <= sendPlainMAX;
 }
 
-static const char *sendBase(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-
-  return slash != NULL ? slash + 1 : path;
-}
-
 /* sendNamed -- by which name the program was executed is read once, when it begins; its children may have titles */
 static void sendNamed(void)
 {
   const char *executed = sendCalled.pid == 0 ? (const char *)getauxval(AT_EXECFN) : NULL;
 
   if (executed != NULL && !sendPlain(executed))
-    (void)TextMake(sendCalled.name, HeaderTextMAX, "%s", sendBase(executed));
+    (void)TextMake(sendCalled.name, HeaderTextMAX, "%s", basename(executed));
   sendCalled.named = sendCalled.arguments > 0 && sendCalled.name[0] != '\0' && !sendPlain(sendCalled.argument[0]) &&
-                     strcmp(sendBase(sendCalled.argument[0]), sendCalled.name) == 0;
+                     strcmp(basename(sendCalled.argument[0]), sendCalled.name) == 0;
 }
 
 /* sendProgram -- what runs: as the system knows it; but where only a core will have that, as it was called, for to ask

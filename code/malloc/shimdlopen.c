@@ -26,8 +26,8 @@
 
 enum { openTOLD = 64 };
 
-/* The libraries that were told of last, by checksums of their names: a program may open and close one again and
- * again. */
+/* Checksums of the names of the libraries that were reported last.  A program may open and close a library many times,
+ * and it is reported once. */
 static uint32_t openTold[openTOLD];
 
 /* openLoads -- is the library going to be loaded, as far as can be told?  One that is loaded already stays as it is

@@ -267,8 +267,8 @@ static Bool unrecordedHolds(ssize_t *readReturn, pid_t pid, const char *file, co
   return ProcHolds(readReturn, AT_FDCWD, pid, file, string, SIZE_MAX);
 }
 
-/* unrecordedWithout -- is the library missing in the root folder of the process?  Others may have made what is there: it
- * is not opened, and where it is a link that is not followed. */
+/* unrecordedWithout -- is the library missing in the root folder of the process?  The process
+ * may control that folder, so the file is not opened, and a symbolic link is not followed. */
 static Bool unrecordedWithout(const char *library, pid_t pid)
 {
   char path[PATH_MAX + 64];
