@@ -25,6 +25,7 @@
 #define collectorVARIABLE RegionVARIABLE "=collector="
 
 enum {
+  collectorUsersMAX = 64,
   collectorDrainsMAX = SigbusMAX - 1, /* `last` has one, too; the kernel walks 2048 of a robust list */
   collectorImagesMAX = 64
 };
@@ -68,6 +69,10 @@ typedef struct CollectorStruct {
   Bool crowded;                /* a message has said that the log cannot be kept small */
   PlinthStruct outlet;         /* where it goes, if that is no file */
   ImagesStruct images;
+  Count users;
+  uid_t user[collectorUsersMAX]; /* whose processes have met us */
+  Bool stood;                  /* a process has found that we stood still */
+  Bool unheard;                /* a message has said that not all that was noted then was heard */
   SelfEvents self;               /* our own stream; NULL: no memory */
   ProcessWatch watcher;             /* NULL before anything is to be told, and at the end */
   Unrecorded absent;               /* NULL: there is no family, or no memory */
@@ -93,9 +98,12 @@ extern void CollectorReach(Collector collector);
 /* CollectorRelease -- the region that was kept is not needed any more */
 extern void CollectorRelease(Collector collector);
 
-/* CollectorGoesRound -- remove the notice that the collector stands still, if a process of the family has left one, and
- * do not take the processes for unrecorded that recorded themselves because of it.  collect/regionmaker.h,
- * monitor/unrecorded.h */
+/* CollectorNotes -- take the notes that processes have left because we stood still */
+extern void CollectorNotes(Collector collector);
+
+/* CollectorGoesRound -- remove the notice that the collector stands still, if a process of the family has left one,
+ * take what was noted since, and do not take the processes for unrecorded that recorded themselves because of it.
+ * collect/regionmaker.h, monitor/unrecorded.h */
 extern void CollectorGoesRound(Collector collector);
 
 /* CollectorRound -- once through all regions; how many blocks that was */

@@ -282,7 +282,7 @@ static void collectorExpect(Collector collector, RendezvousMessage message, cons
   if (note->note == RegionNoteEXEC)
     UnrecordedExec(collector->absent, message->pid, path, note->lack, certain, now);
   else if (note->note == RegionNoteSTART && note->child == 0)
-    UnrecordedHidden(collector->absent, path, note->lack);
+    UnrecordedHidden(collector->absent, path, note->lack, certain);
   else if (note->note == RegionNoteSTART && note->self == (uint32_t)message->pid)
     UnrecordedStart(collector->absent, (pid_t)note->child, path, note->lack, certain, now);
 }
@@ -408,6 +408,53 @@ static void collectorNote(Collector collector, RendezvousMessage message)
   collectorExpect(collector, message, note->program, certain);
 }
 
+/* collectorKnows -- is it our own user, or one of whom a process has met us?  Anybody may leave notes. */
+static Bool collectorKnows(Collector collector, uid_t user)
+{
+  Index i;
+
+  for (i = 0; i < collector->users && collector->user[i] != user; ++i)
+    ;
+  return i < collector->users || user == geteuid();
+}
+
+/* collectorUser -- remember that a process of this user has met us */
+static void collectorUser(Collector collector, uid_t user)
+{
+  if (collector->users < collectorUsersMAX && !collectorKnows(collector, user))
+    collector->user[collector->users++] = user;
+}
+
+/* collectorLeftNote -- a note that its sender has left.  How we number the sender is not known.  FALSE: it is not to be
+ * believed, or has no place. */
+static Bool collectorLeftNote(Collector collector, RendezvousMessage message)
+{
+  RegionMeet note = &message->request;
+
+  if (note->note == RegionNoteNONE || note->note == RegionNoteLOST || !collectorKnows(collector, message->uid))
+    return FALSE;
+  if (note->note == RegionNoteEXEC)
+    note->note = RegionNoteSTART;
+  message->pid = (pid_t)note->self;
+  message->fd = -1;
+  collectorNote(collector, message);
+  return TRUE;
+}
+
+void CollectorNotes(Collector collector)
+{
+  RendezvousMessageStruct message;
+  Index i;
+
+  for (i = 0; i <= RegionNotesMAX; ++i)
+    if (RegionMakerNote(&message.request, &message.uid, &collector->maker, i) &&
+        !collectorLeftNote(collector, &message) && !collector->unheard) {
+      collector->unheard = TRUE;
+      CollectorTell(collector, "it stood still, and could not take all that was noted meanwhile of programs: some that "
+                               "are not seen may not be named");
+    }
+}
+
 void CollectorReceive(Collector collector)
 {
   RendezvousMessageStruct message;
@@ -417,6 +464,7 @@ void CollectorReceive(Collector collector)
 
   for (i = 0; i < meetDatagrams && (kind = RendezvousReceive(&message, &collector->meet)) != RendezvousNOTHING; ++i) {
     if (kind == RendezvousPROCESS) {
+      collectorUser(collector, message.uid);
       collectorTake(collector, &message, &buried);
       RendezvousDrop(message.fd);
     } else if (kind == RendezvousNOTE) {

@@ -184,17 +184,45 @@ void MadeRegionDrop(MadeRegion file)
   file->fd = file->locked = -1;
 }
 
-Bool RegionMakerGoesRound(RegionMaker maker)
+/* regionMakerTakeLeft -- read and remove a link that the family has left; FALSE: there is none.  What is no link is not
+ * of the family, and stays. */
+static Bool regionMakerTakeLeft(char *target, Size size, uid_t *userReturn, RegionMaker maker, unsigned number)
 {
-  char name[RegionStillMAX];
+  char name[RegionLeftMAX];
   struct stat status;
   TextStruct text;
+  ssize_t length;
 
   TextInit(&text, name, sizeof name);
-  RegionStillWrite(&text, maker->recording);
-  /* A notice is a link; what is none is not of the family, and stays. */
-  return maker->memory >= 0 && fstatat(maker->memory, TextTerminate(&text), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISLNK(status.st_mode) && unlinkat(maker->memory, TextTerminate(&text), 0) == 0;
+  RegionLeftWrite(&text, maker->recording, number);
+  if (maker->memory < 0 || fstatat(maker->memory, TextTerminate(&text), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISLNK(status.st_mode))
+    return FALSE;
+  length = readlinkat(maker->memory, name, target, size - 1);
+  target[length > 0 ? length : 0] = '\0';
+  *userReturn = status.st_uid;
+  return unlinkat(maker->memory, name, 0) == 0;
+}
+
+Bool RegionMakerGoesRound(RegionMaker maker)
+{
+  char log[RegionPathMAX];
+  uid_t user;
+
+  return regionMakerTakeLeft(log, sizeof log, &user, maker, RegionStillNUMBER);
+}
+
+Bool RegionMakerNote(RegionMeet note, uid_t *userReturn, RegionMaker maker, Index i)
+{
+  char text[RegionPathMAX];
+
+  AVER(i <= RegionNotesMAX);
+  memset(note, 0, sizeof *note);
+  if (!regionMakerTakeLeft(text, sizeof text, userReturn, maker, RegionNoteNUMBER + (unsigned)i))
+    return FALSE;
+  if (i == RegionNotesMAX || !RegionNoteTake(note, text))
+    note->note = RegionNoteNONE;
+  return TRUE;
 }
 
 Bool RegionMakerCheck(const RegionMakerStruct *maker)

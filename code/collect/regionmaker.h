@@ -68,6 +68,15 @@ extern Res RegionMakerMake(MadeRegion fileReturn, char *pathReturn, RegionMaker 
  * is none */
 extern Bool RegionMakerGoesRound(RegionMaker maker);
 
+/* RegionMakerNote -- take the i'th note that a process has left because the collector stood still, and remove it; with
+ * RegionNotesMAX the sign that there were more
+ *
+ * noteReturn  RegionNoteNONE: it cannot be read, or is that sign
+ * userReturn  whose it is: any user of the system may have made it
+ * returns     FALSE: there is none
+ */
+extern Bool RegionMakerNote(RegionMeet noteReturn, uid_t *userReturn, RegionMaker maker, Index i);
+
 /* MadeRegionRemove -- remove the file, and the link beside it.  MadeRegionDrop -- close it; it stays where it is. */
 extern void MadeRegionRemove(MadeRegion file);
 extern void MadeRegionDrop(MadeRegion file);

@@ -98,12 +98,52 @@ void RegionNameWrite(Text text, RegionName name, const char *log)
   TextFormat(text, "-%u-%u", name->pid, name->number);
 }
 
-void RegionStillWrite(Text text, uint64_t recording)
+void RegionLeftWrite(Text text, uint64_t recording, unsigned number)
 {
-  RegionNameStruct name = {.recording = recording, .number = RegionStillNUMBER};
+  RegionNameStruct name = {.recording = recording, .number = number};
 
   RegionNameWrite(text, &name, NULL);
   TextString(text, RegionLINK);
+}
+
+Bool RegionNotePut(RegionMeet note)
+{
+  char numbers[64];
+  Size length = strlen(note->program), before;
+  TextStruct text;
+
+  TextInit(&text, numbers, sizeof numbers);
+  TextFormat(&text, "%u %u %u %ju ", note->note, note->lack, note->self, (uintmax_t)note->identity);
+  before = TextLength(&text);
+  if (before + length >= sizeof note->program)
+    return FALSE;
+  memmove(note->program + before, note->program, length + 1);
+  memcpy(note->program, numbers, before);
+  return TRUE;
+}
+
+Bool RegionNoteTake(RegionMeet note, const char *text)
+{
+  uint64_t number[4];
+  const char *begin;
+  Index i;
+
+  memset(note, 0, sizeof *note);
+  for (i = 0; i < ARRAY_LENGTH(number); ++i) {
+    begin = text;
+    number[i] = TextNumber(&text, 10);
+    if (text == begin || *text++ != ' ')
+      return FALSE;
+  }
+  if (number[0] > UINT32_MAX || number[1] > UINT32_MAX || number[2] > UINT32_MAX ||
+      strlen(text) >= sizeof note->program)
+    return FALSE;
+  note->note = (uint32_t)number[0];
+  note->lack = (uint32_t)number[1];
+  note->self = (uint32_t)number[2];
+  note->identity = number[3];
+  (void)strcpy(note->program, text);
+  return TRUE;
 }
 
 /* regionDecimal -- as we write it: no sign, no zero in front */

@@ -249,11 +249,18 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
-/* The notice that a recording's collector stands still (handover/collectorsocket.h) has the name of the link beside a
- * region whose number is so high that there is none; so whoever removes links without regions removes it, too.
- * RegionStillWrite appends that name, without a folder. */
-enum { RegionStillNUMBER = 9999, RegionStillMAX = RegionNameMAX + sizeof RegionLINK - 1 /* bytes, NUL included */ };
-extern void RegionStillWrite(Text text, uint64_t recording);
+/* What a recording's family leaves for a collector that stands still (handover/collectorsocket.h) are links, too: the
+ * notice that it does, and in numbered places the notes that its queue had no room for.  They have the names of links
+ * beside regions whose numbers are so high that there are none; so whoever removes links without regions removes them,
+ * too.  RegionLeftWrite appends such a name, without a folder. */
+enum {
+  RegionNoteNUMBER = 8192,        /* the first place of a note; */
+  RegionNotesMAX = 1024,
+  RegionNotesNUMBER = RegionNoteNUMBER + RegionNotesMAX, /* there were more notes than places */
+  RegionStillNUMBER = 9999,
+  RegionLeftMAX = RegionNameMAX + sizeof RegionLINK - 1 /* bytes, NUL included */
+};
+extern void RegionLeftWrite(Text text, uint64_t recording, unsigned number);
 
 /* RegionNameParse -- take a name without a folder apart; FALSE: no region has such a name */
 extern Bool RegionNameParse(RegionName nameReturn, const char *name);
@@ -479,6 +486,12 @@ typedef struct RegionMeetStruct {
   char program[RegionPathMAX];    /* that it runs, or is about to run; "" if unknown */
   char token[RegionTokenMAX];     /* that the setting gave */
 } RegionMeetStruct, *RegionMeet;
+
+/* A note that is left as a link's target: its note, lack, self and identity, and the program.
+ * RegionNotePut -- write it into note->program, where the program is; FALSE: that is too long
+ * RegionNoteTake -- the note of such a text; FALSE: it is none, or `text` is too long */
+extern Bool RegionNotePut(RegionMeet note);
+extern Bool RegionNoteTake(RegionMeet noteReturn, const char *text);
 
 /* The answer.  Descriptors beside it, in this order: the region, locked, and the lock is the process's from then on;
  * the same file without the lock, for its control table; if the log is a file, that, for appending.  With `slots` 0

@@ -35,34 +35,51 @@ static PlinthStruct socketKept = {.fd = -1};
 static Bool socketKeptLeft;
 static uint64_t socketNetwork;
 
-/* ---- A notice that the collector stands still, for all processes of its family ----
+/* This process has not met the collector, because it stood still. */
+static Bool socketAlone;
+
+/* ---- What is left for a collector that stands still, in the name of its family ----
  *
  * A process that has asked the collector for a region, or told it of a program, and has waited in vain, leaves a
  * notice: a link in RegionFOLDER (format/region.h) that the whole family knows by the recording's identity.  A process
  * that begins after that does not wait for an answer.  The notice holds for a minute.  A collector removes it ten times
- * a second: so it stays only where none goes
- * round.  design/collector.md .meet.still */
+ * a second: so it stays only where none goes round.  Beside the notice are the notes for which the collector's queue
+ * had no room: a link for each, up to a number.  design/collector.md .meet.still */
 
-enum { stillPathMAX = sizeof RegionFOLDER + RegionStillMAX };
+enum { leftPathMAX = sizeof RegionFOLDER + RegionLeftMAX };
 
-/* stillPath -- where the notice is; NULL: the recording has no identity by which all know it */
-static const char *stillPath(char room[stillPathMAX])
+/* The link that is the note of this process's last exec, its place and inode, by which it is taken back if the exec
+ * fails; 0: none */
+static unsigned execPlace;
+static uint64_t execInode;
+
+/* leftPath -- where the notice, or a note, is; NULL: the recording has no identity by which all know it */
+static const char *leftPath(char room[leftPathMAX], unsigned number)
 {
   TextStruct text;
 
   if (ControlSettings.recording == 0)
     return NULL;
-  TextInit(&text, room, stillPathMAX);
+  TextInit(&text, room, leftPathMAX);
   TextString(&text, RegionFOLDER "/");
-  RegionStillWrite(&text, ControlSettings.recording);
+  RegionLeftWrite(&text, ControlSettings.recording, number);
   return TextTerminate(&text);
+}
+
+/* leftLink -- leave a link with that target; 0, or minus an errno: -EEXIST, there is one of that number */
+static long leftLink(const char *target, unsigned number)
+{
+  char room[leftPathMAX];
+  const char *path = leftPath(room, number);
+
+  return path == NULL ? -ENOENT : RawCall(SYS_symlinkat, target, AT_FDCWD, path);
 }
 
 /* stillOver -- remove the notice: the collector is dead, and nobody has to wait for that */
 static void stillOver(void)
 {
-  char room[stillPathMAX];
-  const char *path = stillPath(room);
+  char room[leftPathMAX];
+  const char *path = leftPath(room, RegionStillNUMBER);
 
   if (path != NULL)
     (void)RawCall(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -72,8 +89,8 @@ static void stillOver(void)
  * one is removed. */
 static Bool stillNow(void)
 {
-  char room[stillPathMAX];
-  const char *path = stillPath(room);
+  char room[leftPathMAX];
+  const char *path = leftPath(room, RegionStillNUMBER);
   struct timespec now;
   struct stat status;
 
@@ -90,11 +107,47 @@ static Bool stillNow(void)
 /* stillTell -- leave the notice, if that can be */
 static void stillTell(void)
 {
-  char room[stillPathMAX];
-  const char *path = stillPath(room);
+  (void)leftLink(ControlSettings.log, RegionStillNUMBER);
+}
 
-  if (path != NULL)
-    (void)RawCall(SYS_symlinkat, ControlSettings.log, AT_FDCWD, path);
+/* noteLook -- the inode of the note's link in this place; 0: there is none */
+static uint64_t noteLook(unsigned place)
+{
+  char room[leftPathMAX];
+  const char *path = leftPath(room, place);
+  struct stat status;
+
+  return path != NULL && RawCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : 0;
+}
+
+/* noteLeave -- leave a note, whose `program` is of no use after that.  If all places are taken, or the path is too
+ * long, that is left. */
+static void noteLeave(RegionMeet note)
+{
+  unsigned place = RegionNoteNUMBER, tries = RegionNotePut(note) ? 0 : RegionNotesMAX;
+  long res = -EEXIST;
+
+  for (; tries < RegionNotesMAX && res == -EEXIST; ++tries) {
+    place = RegionNoteNUMBER + (note->self + tries) % RegionNotesMAX;
+    res = leftLink(note->program, place);
+  }
+  if (res != 0)
+    (void)leftLink("more", RegionNotesNUMBER);
+  if (note->note == RegionNoteEXEC) {
+    execPlace = place;
+    execInode = res == 0 ? noteLook(place) : 0;
+  }
+}
+
+/* noteTakeBack -- the exec has failed: remove its note, if we have left it and it is still there; else FALSE */
+static Bool noteTakeBack(void)
+{
+  char room[leftPathMAX];
+  uint64_t inode = execInode;
+  const char *path = leftPath(room, execPlace);
+
+  execInode = 0;
+  return inode != 0 && path != NULL && noteLook(execPlace) == inode && RawCall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
 }
 
 /* ---- The socket ---- */
@@ -336,6 +389,7 @@ Bool CollectorSocketMeet(Emitter emitter, Grant grant)
   if (to >= 0 && !kept && (!believed || DescriptorOurs(&socketKept, &status) >= 0 || !DescriptorMay() ||
                            DescriptorTake(&socketKept, (int)to) != ResOK))
     (void)RawCall(SYS_close, to);
+  socketAlone = !met && stillNow();
   if (met)
     RawProgramTold(grant->answer.program);
   else
@@ -433,6 +487,16 @@ static long socketInsist(RegionMeet meet, unsigned ms)
   return res;
 }
 
+/* socketNote -- a note is sent, or, if it finds no room or the collector was never met, left; 0, or minus an errno */
+static long socketNote(RegionMeet note)
+{
+  long res = socketInsist(note, socketWAIT);
+
+  if (res == -EAGAIN || (res == -EBADF && socketAlone && socketFound()))
+    noteLeave(note);
+  return res;
+}
+
 /* socketProgram -- an absolute path: whoever reads it may do so when we have ended, and our folder with us.  A name is
  * looked for in PATH.  FALSE: it is too long. */
 static Bool socketProgram(RegionMeet meet, const char *path)
@@ -452,10 +516,10 @@ static Bool socketProgram(RegionMeet meet, const char *path)
 void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t child)
 {
   RegionMeetStruct message;
-  Bool refused;
+  long res;
 
   AVER(note == RegionNoteEXEC || note == RegionNoteSTAYS || note == RegionNoteSTART);
-  if (!CollectorSocketNamed())
+  if (!CollectorSocketNamed() || (note == RegionNoteSTAYS && noteTakeBack()))
     return;
   socketFill(&message);
   if (!socketProgram(&message, path))
@@ -464,10 +528,10 @@ void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t c
   message.lack = lack;
   message.self = RawPid();
   message.child = (uint32_t)child;
-  refused = socketRefused(socketInsist(&message, socketWAIT));
+  res = socketNote(&message);
   if (note != RegionNoteEXEC)
     return;
-  if (lack == 0 && refused)
+  if (lack == 0 && socketRefused(res))
     GrantLogLeave();
   else
     socketPass(lack == 0 && !socketFound());
@@ -483,7 +547,8 @@ void CollectorSocketLibrary(unsigned note, uint64_t identity, const char *librar
     return;
   message.note = note;
   message.identity = identity;
-  (void)socketInsist(&message, socketWAIT);
+  message.self = RawPid();
+  (void)socketNote(&message);
 }
 
 Bool CollectorSocketLost(uint64_t events)

@@ -340,14 +340,16 @@ static const char *unrecordedReason(Unrecorded unrecorded, const UnrecordedWaitS
   return elsewhere != NULL ? elsewhere : "it did not load the library";
 }
 
-void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack)
+void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack, Bool certain)
 {
   char real[PATH_MAX];
   UnrecordedName name;
 
+  if (lack == 0 && !certain)
+    return;
   /* A process that is found has the name that the system gives the file. */
-  name =
-      lack == 0 ? NULL : unrecordedName(unrecorded, realpath(path, real) != NULL ? real : path, unrecordedLack(lack));
+  name = unrecordedName(unrecorded, realpath(path, real) != NULL ? real : path,
+                        certain ? unrecordedFile : unrecordedLack(lack));
   if (name != NULL)
     ++name->hidden;
 }

@@ -42,8 +42,9 @@ extern void UnrecordedStart(Unrecorded unrecorded, pid_t pid, const char *path, 
                             uint64_t now);
 extern void UnrecordedSeen(Unrecorded unrecorded, pid_t pid, const char *path, Bool certain, uint64_t now);
 
-/* UnrecordedHidden -- a process with an unknown number was started with this program; it may have been seen, too */
-extern void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack);
+/* UnrecordedHidden -- a process with an unknown number was, or is about to be, started with this program; it may have
+ * been seen, too */
+extern void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack, Bool certain);
 
 /* UnrecordedStays -- the exec that UnrecordedExec announced has failed
  * UnrecordedMet -- the process has asked for a region */

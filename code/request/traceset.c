@@ -92,6 +92,7 @@ void LogScanBegin(Log log, Scan scan)
   scan->index = &log->index;
   scan->regions = &log->regions;
   scan->reporter = &log->reporter;
+  scan->files = log->file;
   for (i = 0; i < log->files; ++i)
     scan->total += log->file[i]->size;
 }

@@ -36,7 +36,10 @@ $| = 1;
 print "$$\n";
 while (<STDIN>) {
     my $begin = time;
-    if (/fork/) { if (!fork) { my @all = map { "x$_" } 1 .. 1000; exit } wait }
+    if (/bare (\d+)/) { system '/usr/bin/env', '-u', 'LD_PRELOAD', $^X, '-e', '1' for 1 .. $1 }
+    elsif (/none (\d+)/) { system '/usr/bin/env', '-u', 'LD_PRELOAD', '/nowhere/none' for 1 .. $1 }
+    elsif (/run (\d+) (.*)/) { system $2 for 1 .. $1 }
+    elsif (/fork/) { if (!fork) { my @all = map { "x$_" } 1 .. 1000; exit } wait }
     elsif (/stays/) { system $^X, '-e', '$| = 1; print "$$\n"; sysread STDIN, $_, 1'; next } # no more: that is for us
     else { system $^X, '-e', '1' }
     print time - $begin, "\n";
@@ -109,6 +112,37 @@ for my $before (0, 1) {
     $session->{end}->();
     is `$cnv --check $log 2>&1`, '', 'nothing is missing';
     is slurp("$log.err") =~ s/^eventrec: \d+ events.*\n//r, '', 'nobody is named: each has recorded himself';
+}
+# What that queue has no room for, of programs that are not seen, is left as links, and taken when eventrec goes on.
+for my $met (1, 0) {
+    my $log = "$dir/unseen.$met.paw";
+    my $what = $met ? 'who has met eventrec' : 'who has not';
+    open my $source, '>', "$dir/static.c" or die;
+    print $source "int main(void) { return 0; }\n";
+    close $source;
+    my $static = system(($ENV{CC} // 'cc') . " -static -o $dir/static $dir/static.c 2>/dev/null") == 0;
+    my $session = session($log);
+    kill STOP => $session->{pid};
+    $session->{ask}->('program') for 1 .. 12;
+    $session->{ask}->('bare 30') if $met;
+    $session->{ask}->('none 5') if $met;
+    # By the shell itself, or by a program that came while eventrec stood still.
+    $session->{ask}->($met ? "run 20 $dir/static" : "run 1 $^X -e 'system q($dir/static) for 1 .. 20'");
+    my @left = grep { /-0-(?:8[1-9]|9[0-2])\d\d\.log$/ && lstat } glob '/dev/shm/pawprint-*-0-*.log';
+    cmp_ok scalar(@left), '>=', $met ? 30 : 20, "$what: notes are left";
+    my ($more) = map { s/9999(?=\.log$)/9216/r } notices();
+    ok symlink('more', $more), 'there were more than have places' if !$met;
+    kill CONT => $session->{pid};
+    ok until_(sub { !notices() }), 'eventrec goes on';
+    $session->{end}->();
+    my $err = slurp("$log.err");
+    like $err, qr/^eventrec: not seen: \S*perl\S*: .*LD_PRELOAD.* \(30 processes\)$/m, "$what: programs without the library are counted" if $met;
+    like $err, qr/^eventrec: not seen: \Q$dir\E\/static: static.* \(20 processes\)$/m, "$what: static ones are" if $static;
+    is $err =~ /^eventrec: it stood still, and .* may not be named$/m ? 1 : 0, $met ? 0 : 1,
+        'that some may not be named is said only then';
+    unlike $err, qr/not seen: .*nowhere/, 'an exec that failed is none';
+    is `$cnv --check $log 2>&1`, '', 'nothing is missing';
+    is_deeply [grep { lstat } @left], [], 'and no note stays';
 }
 {
     # Killed while it stands still.

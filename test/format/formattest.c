@@ -479,6 +479,32 @@ static void testRegionName(void)
         "a path is looked at by its last part");
 }
 
+/* testNote -- a note is read back from its text, and nothing else is one */
+static void testNote(void)
+{
+  static const char *const others[] = {"", "more", "1 2 3 4", "1 2 3 /a", " 1 2 3 4 /a", "-1 2 3 4 /a", "1  2 3 4 /a",
+                                       "4294967296 2 3 4 /a", "1 4294967296 3 4 /a", "1 2 4294967296 4 /a"};
+  static RegionMeetStruct note, back;
+  char text[2 * RegionPathMAX] = "1 2 3 4 ";
+  Index i;
+
+  note.note = RegionNoteEXEC;
+  note.lack = RegionLackRECORDING;
+  note.self = UINT32_MAX;
+  note.identity = UINT64_MAX - 1;
+  (void)strcpy(note.program, "/a program\nof two lines");
+  TapOk(RegionNotePut(&note) && RegionNoteTake(&back, note.program) && back.note == note.note &&
+          back.lack == note.lack && back.self == note.self && back.identity == note.identity &&
+          strcmp(back.program, "/a program\nof two lines") == 0,
+        "a note is what was written");
+  for (i = 0; i < ARRAY_LENGTH(others); ++i)
+    TapOk(!RegionNoteTake(&back, others[i]), "\"%s\" is no note", others[i]);
+  memset(note.program, 'x', sizeof note.program - 1);
+  TapOk(!RegionNotePut(&note), "a path that leaves no room for the numbers is refused");
+  memset(text + strlen(text), 'x', RegionPathMAX);
+  TapOk(!RegionNoteTake(&back, text), "a text that is too long is none");
+}
+
 /* headerLines -- a header block with these lines, and as many bytes of its own */
 static Res headerLines(Header back, const char **body, Size *length, const char *lines)
 {
@@ -590,6 +616,7 @@ int main(void)
   testHeader();
   testHeaderForeign();
   testRegionName();
+  testNote();
   testHeaderEnd();
   testHeaderEndWrong();
   MakeProcessFree(process);

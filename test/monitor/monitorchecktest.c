@@ -128,8 +128,8 @@ static void testUnrecorded(void)
     exit(1);
   UnrecordedExec(absent, 1000001, "/bin/a", RegionLackLIBRARY, FALSE, 1);
   UnrecordedExec(absent, 1000002, "/bin/b", RegionLackLIBRARY, FALSE, 1);
-  UnrecordedHidden(absent, "/nowhere/a", RegionLackLIBRARY);
-  UnrecordedHidden(absent, "/nowhere/b", RegionLackLIBRARY);
+  UnrecordedHidden(absent, "/nowhere/a", RegionLackLIBRARY, FALSE);
+  UnrecordedHidden(absent, "/nowhere/b", RegionLackLIBRARY, FALSE);
   name = &absent->name[1];
   TapOk(UnrecordedCheck(absent) && absent->waits == 2 && absent->names == 2, "who is not recorded passes the check");
   PLANT(absent->wait[1].pid, 1000001, UnrecordedCheck(absent), "that a process waits twice");
