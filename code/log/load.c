@@ -131,7 +131,7 @@ static Res loaderRead(Loader loader, BlockHeader header, LoadReport report, cons
   report->what = "block cut off";
   if (res != ResOK)
     return res == ResIO ? ResIO : ResFORMAT;
-  if ((entry->flags & IndexEntryCUT) == 0)
+  if ((entry->flags & IndexEntryCUT) == 0 && !TablePieceHas(loader->table, entry->place))
     report->what = "block checksum mismatch";
   if (Crc32c(0, loader->rest, header->rest) != header->restCrc) {
     report->dropped = FileRead(file, offset, bytes, sizeof bytes) == ResOK && loaderDropped(bytes);

@@ -99,9 +99,9 @@ static void scanProgress(Scan scan, uint64_t offset)
 
 /* scanPiece -- the bytes from `offset` on, up to `end`, that are at hand; none where the file ends before, or cannot be
  * read */
-static const unsigned char *scanPiece(Scan scan, Size *thereReturn, uint64_t offset, uint64_t end)
+static const unsigned char *scanPiece(File file, Size *thereReturn, uint64_t offset, uint64_t end)
 {
-  const unsigned char *bytes = FileAvailable(scan->file, offset, thereReturn);
+  const unsigned char *bytes = FileAvailable(file, offset, thereReturn);
 
   if (*thereReturn > end - offset)
     *thereReturn = (Size)(end - offset);
@@ -114,7 +114,7 @@ static uint64_t scanMagic(Scan scan, uint64_t offset, uint64_t end)
 {
   while (offset < end) {
     Size there;
-    const unsigned char *bytes = scanPiece(scan, &there, offset, end), *at = memchr(bytes, BlockMAGIC[0], there);
+    const unsigned char *bytes = scanPiece(scan->file, &there, offset, end), *at = memchr(bytes, BlockMAGIC[0], there);
 
     if (there == 0)
       return end;
@@ -133,34 +133,41 @@ static uint64_t scanMagic(Scan scan, uint64_t offset, uint64_t end)
   return end;
 }
 
-/* scanFind -- the next place from `offset` on with something sound; the file's size if there is none
+/* scanSound -- the next place from `offset` on, before `end`, with something sound; `end`: none
  *
- * In a file that grows, *waitReturn is the first place where something may begin that the file's end cuts off; or the
- * file's size. */
-static void scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
+ * In a file that grows, *waitReturn is the first place where something may begin that the file's end cuts off; or
+ * `end`. */
+static uint64_t scanSound(uint64_t *waitReturn, Scan scan, uint64_t offset, uint64_t end)
 {
-  uint64_t size = scan->file->size;
   scanThingStruct thing;
-  Res res = ResFORMAT;
+  Res res;
 
-  *waitReturn = size;
-  for (; res != ResOK; ++offset) {
-    *offsetReturn = offset = scanMagic(scan, offset, size);
-    res = offset < size ? scanThingAt(scan, &thing, offset) : ResOK;
-    if (res == ResEND && *waitReturn == size)
+  *waitReturn = end;
+  for (;; ++offset) {
+    offset = scanMagic(scan, offset, end);
+    res = offset < end ? scanThingAt(scan, &thing, offset) : ResOK;
+    if (res == ResOK)
+      return offset;
+    if (res == ResEND && *waitReturn == end)
       *waitReturn = offset;
   }
 }
 
+/* scanFind -- the same up to the file's end */
+static void scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
+{
+  *offsetReturn = scanSound(waitReturn, scan, offset, scan->file->size);
+}
+
 /* scanPayloadSound -- are the bytes behind a sound block header its own? */
-static Bool scanPayloadSound(Scan scan, BlockHeader header, uint64_t offset)
+static Bool scanPayloadSound(File file, BlockHeader header, uint64_t offset)
 {
   uint64_t at = offset + BlockHeaderSIZE, end = at + header->rest;
   uint32_t crc = 0;
   Size there;
 
   for (; at < end; at += there) {
-    const unsigned char *bytes = scanPiece(scan, &there, at, end);
+    const unsigned char *bytes = scanPiece(file, &there, at, end);
     if (there == 0)
       return FALSE;
     crc = Crc32c(crc, bytes, there);
@@ -246,7 +253,7 @@ static Bool scanZeros(Scan scan, uint64_t offset, uint64_t end)
   Size there;
 
   for (; offset < end; offset = FileData(scan->file, offset + there)) {
-    const unsigned char *bytes = scanPiece(scan, &there, offset, end);
+    const unsigned char *bytes = scanPiece(scan->file, &there, offset, end);
     if (there == 0 || bytes[0] != 0 || memcmp(bytes, bytes + 1, there - 1) != 0)
       return FALSE;
   }
@@ -303,6 +310,20 @@ static Bool scanFollows(BlockHeader header)
   return header->count == 0 && (header->flags & flags) == flags;
 }
 
+/* scanDoubt -- note where the copy of a block stands that was taken before this one, if it is the stream's newest, and
+ * was taken for whole: it may have been cut short, too.  The next copy is compared with this one. */
+static void scanDoubt(Scan scan, Stream stream, BlockHeader header, uint64_t place)
+{
+  BlockRun last = BlockRunsLast(&stream->runs);
+
+  if ((header->flags & BlockFlagSNAPSHOT) != 0 || last == NULL || last->to != header->sequence + 1 ||
+      stream->newestSequence != header->sequence || stream->newest != header->first || stream->newestCount == 0)
+    return;
+  scan->doubt = last->lastPlace;
+  scan->doubted = TRUE;
+  last->lastPlace = place;
+}
+
 /* scanTakeBlock -- a block's header; `cut` if the file ends within the block */
 static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
 {
@@ -317,6 +338,8 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
   if (res != ResOK)
     return res;
   seen = BlockRunsHas(&stream->runs, header->sequence);
+  if (seen && !cut)
+    scanDoubt(scan, stream, header, entry.place);
   res = BlockRunsAdd(&stream->runs, header->sequence, header->before, header->count, entry.place,
                      (header->flags & BlockFlagUNSENT) != 0, (header->flags & BlockFlagBEHIND) != 0);
   if (res != ResOK)
@@ -415,7 +438,7 @@ static Bool scanCut(Scan scan, ScanPlace place)
   Bool follows = place->follows;
 
   place->follows = FALSE;
-  if (!follows || scanPayloadSound(scan, &place->previous, begin))
+  if (!follows || scanPayloadSound(scan->file, &place->previous, begin))
     return FALSE;
   scanFind(scan, &next, &wait, begin + 1);
   if (next >= place->offset)
@@ -425,6 +448,56 @@ static Bool scanCut(Scan scan, ScanPlace place)
   scanTakeCut(scan, &place->previous);
   place->offset = next;
   return TRUE;
+}
+
+/* scanHidden -- take what stands in a block that was cut short, up to its end */
+static Res scanHidden(Scan scan, uint64_t offset, uint64_t end)
+{
+  scanThingStruct thing;
+  uint64_t wait;
+  Res res = ResOK;
+
+  while (res == ResOK && offset < end && scanThingAt(scan, &thing, offset) == ResOK && thing.size <= end - offset) {
+    if (!thing.isBlock)
+      res = scanTakeHeader(scan, &thing, offset);
+    else if (scanPayloadSound(scan->file, &thing.header, offset))
+      res = scanTakeBlock(scan, &thing.header, offset, FALSE);
+    offset = scanSound(&wait, scan, offset + thing.size, end);
+  }
+  return res;
+}
+
+/* scanAgain -- a whole copy has come of the block at this place.  Was that cut short, and what came behind it is just as
+ * long as the rest would have been?  Then that stands within. */
+static Res scanAgain(Scan scan, uint64_t place)
+{
+  File file = scan->file, its = IndexPlaceFile(place) == scan->number ? file
+                              : scan->files != NULL ? scan->files[IndexPlaceFile(place)] : NULL;
+  IndexFile known = scan->known;
+  Index number = scan->number;
+  uint64_t offset = IndexPlaceOffset(place);
+  scanThingStruct thing;
+  Res res = ResOK;
+
+  scan->doubted = FALSE;
+  if (its == NULL)
+    return ResOK;
+  scan->file = its;
+  scan->number = IndexPlaceFile(place);
+  scan->known = NULL;
+  if (scanThingAt(scan, &thing, offset) == ResOK && thing.isBlock && thing.size <= its->size - offset &&
+      !scanPayloadSound(its, &thing.header, offset)) {
+    uint64_t wait, end = offset + thing.size, hidden = scanSound(&wait, scan, offset + 1, end);
+    if (hidden < end) {
+      TablePieceAdd(scan->table, place);
+      res = scanHidden(scan, hidden, end);
+    }
+  }
+  scan->doubted = FALSE;
+  scan->file = file;
+  scan->number = number;
+  scan->known = known;
+  return res;
 }
 
 /* scanDamage -- nothing sound stands at the place, for this reason: note the region, and go on behind it, or back into
@@ -506,8 +579,18 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
       place->offset += thing.size;
       place->follows = FALSE;
     }
+    if (scan->doubted && res == ResOK)
+      res = scanAgain(scan, scan->doubt);
   }
   return res;
+}
+
+Bool ScanBlockSound(File file, uint64_t offset)
+{
+  const unsigned char *bytes = FileBytes(file, offset, BlockHeaderSIZE);
+  scanThingStruct thing;
+
+  return bytes != NULL && scanBlock(&thing, bytes) == ResOK && scanPayloadSound(file, &thing.header, offset);
 }
 
 Bool ScanCheck(const ScanStruct *scan)

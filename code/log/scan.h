@@ -2,7 +2,8 @@
  *
  * Goes from block to block by their sizes.  Where nothing sound stands it looks for the next place with a magic and a
  * sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even
- * then a block that was cut short and written over by the next is recognised.
+ * then a block that was cut short and written over by the next is recognised: if what comes behind it is not sound, or
+ * if a whole copy of the block comes.
  *
  * Where the log has an index file (indexfile.h), headers of blocks are read from that; all else is the same.
  *
@@ -50,6 +51,9 @@ typedef struct ScanStruct {
   uint64_t wasted;     /* bytes read for header blocks that were none */
   uint64_t bytes, total; /* of the files before this one, and of all: for the hook, if total > 0 */
   uint64_t steps;      /* between two calls of it */
+  File *files;         /* all of the traceset, by their numbers; NULL: there is one */
+  Bool doubted;        /* a block was taken of which a copy, at this place, was taken before */
+  uint64_t doubt;
   HeaderStruct header; /* the one that was read last, */
   char text[HeaderMAX]; /* and its text; so a scan is too large for a stack */
 } ScanStruct, *Scan;
@@ -64,6 +68,9 @@ extern Res ScanFile(Scan scan, File file, Index number);
 
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */
 extern Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks);
+
+/* ScanBlockSound -- are there a sound block header, and behind it the bytes that belong to it?  Reads the block. */
+extern Bool ScanBlockSound(File file, uint64_t offset);
 
 /* ScanIndexed -- the file's index file serves from now on, as scan->known, if it has one that can be believed; the
  * caller closes it.  An index that is of no use is told in a line.  ResMEMORY. */

@@ -147,6 +147,21 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
   return ResOK;
 }
 
+void TablePieceAdd(Table table, uint64_t place)
+{
+  if (table->pieces < TablePiecesMAX)
+    table->piece[table->pieces++] = place;
+}
+
+Bool TablePieceHas(Table table, uint64_t place)
+{
+  Index i;
+
+  for (i = 0; i < table->pieces && table->piece[i] != place; ++i)
+    ;
+  return i < table->pieces;
+}
+
 Process TableProcessFind(Table table, uint64_t identity)
 {
   return tableFind(table, identity, tableNONE);

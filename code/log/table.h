@@ -117,6 +117,7 @@ typedef struct StreamStruct {
 
 enum {
   TableSlabPROCESSES = 64, /* that are mapped at once */
+  TablePiecesMAX = 256,    /* more are told as damaged */
   TableSlotsCLOCKS = 1024  /* lists of clocks, by `boot` */
 };
 
@@ -138,6 +139,8 @@ typedef struct TableStruct {
   TypesTreeStruct types;
   Bool awaited;      /* some header names a registry that no header has yet, */
   Count referred;    /* nor had when there were so many types */
+  Count pieces;      /* blocks that look whole, and were cut short, what came behind them standing within */
+  uint64_t piece[TablePiecesMAX]; /* their places, as the index has them */
   const int64_t *offset; /* ns to add to the wall times of each file's processes, for so many files; or NULL */
   Count offsets;
 } TableStruct, *Table;
@@ -158,6 +161,11 @@ extern void TableOrphan(Table table, uint64_t recording);
 /* TableProcessFind, TableStreamFind -- a process, or a stream, that is known, or NULL */
 extern Process TableProcessFind(Table table, uint64_t identity);
 extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
+
+/* TablePieceAdd -- a block was cut short though it looks whole
+ * TablePieceHas -- is the block at this place one? */
+extern void TablePieceAdd(Table table, uint64_t place);
+extern Bool TablePieceHas(Table table, uint64_t place);
 
 /* TableHeader -- take what a sound header block says
  * file          that it is in

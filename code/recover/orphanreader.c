@@ -554,7 +554,7 @@ Res OrphanReaderTake(File *fileReturn, Table table, File *files, Count count, Da
   if (orphan == NULL)
     return ResMEMORY;
   orphan->table = orphan->region.table = table;
-  orphan->file = files;
+  orphan->file = orphan->region.file = files;
   orphan->files = count;
   orphan->regions = regions;
   orphan->reporter = reporter;

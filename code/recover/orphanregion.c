@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "log/logfile.h"
+#include "log/scan.h"
 
 enum {
   orphanYOUNG = 60,        /* seconds */
@@ -217,15 +217,24 @@ Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector)
 
 /* ---- Blocks ---- */
 
-/* orphanKnown -- how many of a block's `count` events the logs have */
-static Count orphanKnown(Table table, BlockHeader header, Count count)
+/* orphanPiece -- was the newest block of a stream cut short, though it looks whole in the log? */
+static Bool orphanPiece(OrphanRegion region, Stream stream)
 {
-  Stream stream = TableStreamFind(table, header->process, header->stream);
+  BlockRun last = BlockRunsLast(&stream->runs);
+
+  return last != NULL && last->to == stream->newestSequence + 1 &&
+         !ScanBlockSound(region->file[IndexPlaceFile(last->lastPlace)], IndexPlaceOffset(last->lastPlace));
+}
+
+/* orphanKnown -- how many of a block's `count` events the logs have */
+static Count orphanKnown(OrphanRegion region, BlockHeader header, Count count)
+{
+  Stream stream = TableStreamFind(region->table, header->process, header->stream);
 
   if (stream == NULL || (stream->cut == header->first && stream->cutSequence == header->sequence))
     return 0;
   if (stream->newest == header->first && stream->newestSequence == header->sequence)
-    return stream->newestCount < count ? stream->newestCount : count;
+    return orphanPiece(region, stream) ? 0 : stream->newestCount < count ? stream->newestCount : count;
   return BlockRunsHas(&stream->runs, header->sequence) ? count : 0;
 }
 
@@ -311,7 +320,7 @@ static Res orphanBlock(OrphanRegion region, Index i)
 
   if (!orphanRead(&sound, &tally, region, i))
     return ResOK;
-  known = orphanKnown(region->table, &sound, tally.count);
+  known = orphanKnown(region, &sound, tally.count);
   stream = TableStreamFind(region->table, sound.process, sound.stream);
   if (stream != NULL && sound.discarded > stream->discarded)
     stream->discarded = sound.discarded;

@@ -18,6 +18,7 @@
 #include "base/types.h"
 #include "format/header.h"
 #include "format/region.h"
+#include "log/logfile.h"
 #include "log/table.h"
 #include "recover/regionfile.h"
 
@@ -25,7 +26,8 @@ typedef struct OrphanRegionStruct {
   int fd;                       /* of the region's file; the caller's, who closes it */
   uint32_t pid;                 /* of the process, as the maker of the region numbers it; the caller's */
   Bool strict;                  /* OrphanRegionTake ends at the first failure to read; the caller's */
-  Table table;                  /* what the logs have; the caller's */
+  Table table;                  /* what the logs have, */
+  File *file;                   /* and they, by their numbers; the caller's */
   int to;                       /* where OrphanRegionTake writes; -1: a temporary file will be made; the caller's */
   int failed;                   /* errno of the first read that failed since OrphanRegionRead; 0: none has */
   uint64_t events;              /* that OrphanRegionTake found here and the logs do not have */

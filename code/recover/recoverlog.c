@@ -51,6 +51,7 @@ typedef struct recoverStruct {
   Bool untold;                 /* nothing in the log can count what is lost with the current region */
   Bool cut;                    /* the end of the log was cut off, so that it must not be closed as whole */
   FileStruct file;
+  File files[1];               /* that, as the only log */
   ScanPlaceStruct place;
   ScanStruct scan;
   TableStruct table;
@@ -505,6 +506,8 @@ static Recover recoverMake(int log, Bool certain, const char *path, uint64_t rec
   recover->recording = recording;
   recover->owner = owner;
   recover->file.path = path;
+  recover->files[0] = &recover->file;
+  recover->region.file = recover->files;
   recover->reporter.paths = (const char *const *)&recover->path;
   recover->scan.table = &recover->table;
   recover->scan.regions = &recover->regions;

@@ -336,9 +336,7 @@ sub faults {
         if $lacks > $discarded + $most && !($unknown && away($plan)) && !$unreadable;
     push @faults, "$inner events are missing before others, $discarded were counted, $lost lost: $told"
         if $inner > $discarded + $most;
-    # A piece of which the rest would be just as long as what came behind it hides that (design/log.md .torn).
-    my $hides = $plan->{torn} && $told =~ /checksum mismatch/;
-    push @faults, "damaged: $told" if $lost > 0 && !private($plan, $told) && !$unreadable && !$hides;
+    push @faults, "damaged: $told" if $lost > 0 && !private($plan, $told) && !$unreadable;
     push @faults, "$exactly events are said to be lost, and $absent are not there: $told" if $plan->{kinds} eq 'User' && $exactly > $absent;
     # A torn place that lost nothing is told where nobody knows what it was: how a process, or the recording, ended is not
     # known, or nobody has closed yet the part of eventrec, which was killed.  Where nobody was killed who writes there

@@ -318,6 +318,42 @@ static void testTwice(void)
   MakeFree(&make);
 }
 
+/* testHidden -- a block was cut short, and what was appended to it is just as long as the rest: with a whole copy of the
+ * block behind that nothing is missing, wherever it was cut; and else both are told */
+static void testHidden(void)
+{
+  static BadResultStruct result;
+  MakeProcess process = MakeProcessForeign(10, 1, 8, FALSE, badRegistry);
+  MakeStruct large = {0}, small = {0}, make = {0};
+  MakeBlockStruct block[2];
+  Size kept;
+  Index i;
+
+  MakeHeader(&make, process);
+  for (i = 0; i < ARRAY_LENGTH(block); ++i)
+    MakeBlockBegin(&block[i], process, (uint32_t)(11 + i), 5, 0, 1000 * i);
+  for (i = 0; i < badEach; ++i)
+    (void)MakeEvent(&block[0], 0x0602, 10 * i, (uint64_t[]){0x5555, i}, NULL);
+  (void)MakeEvent(&block[1], 0x0602, 1000, (uint64_t[]){0x5555, badEach}, NULL);
+  MakeBlockEnd(&large, &block[0], BlockFlagSEALED);
+  MakeBlockEnd(&small, &block[1], BlockFlagSEALED);
+  kept = large.size - small.size;
+  TapOk(kept >= BlockHeaderSIZE && kept < large.size, "one block is so much larger than another");
+  MakeBytes(&make, large.bytes, kept);
+  MakeBytes(&make, small.bytes, small.size);
+  badRead(&result, make.bytes, make.size);
+  TapOk(result.opened == ResOK && result.invented == 0 && badHas(&result, 0) == 0 && result.gaps == 1 &&
+          result.lost == badEach, "a block that another hides in is told: %s", result.what);
+  MakeBytes(&make, large.bytes, large.size);
+  badRead(&result, make.bytes, make.size);
+  TapOk(badHas(&result, 0) == badEach && badHas(&result, 1) == 1 && result.gaps == 0,
+        "a whole copy of it comes: both are read, and nothing is told: %s", result.what);
+  MakeProcessFree(process);
+  MakeFree(&large);
+  MakeFree(&small);
+  MakeFree(&make);
+}
+
 /* testBeyond -- a block, the first of its stream, or a header block, says what no writer reaches: as much cannot have
  * been lost */
 static void testBeyond(void)
@@ -384,6 +420,7 @@ int main(void)
   testMissing();
   testInserted(&seed);
   testTwice();
+  testHidden();
   testBeyond();
   testNoLogs();
   (void)unlink(path);

@@ -157,6 +157,30 @@ static void testTwice(void)
   recoverDone(&left);
 }
 
+/* testHidden -- killed while it wrote a block, and what another thread appended is just as long as the rest */
+static void testHidden(void)
+{
+  MakeStruct other = {0};
+  LeftStruct left;
+  Size size;
+
+  recoverMake(&left, 5, 0);
+  size = make.size - make.last;
+  MakeBlockBegin(&blocks[1], process, 12, EventKindObject, 0, blocks[0].header.last + 1000);
+  leftFill(&blocks[1], 1, TRUE);
+  MakeBlockEnd(&other, &blocks[1], BlockFlagSEALED);
+  TapOk(other.size + BlockHeaderSIZE < size, "one block is so much larger than another");
+  make.size = make.last + size - other.size;
+  MakeBytes(&make, other.bytes, other.size);
+  MakeWrite(&make, path);
+  TapOk(!recoverLacks() && listSame(&got, &made) == -1, "a block that another hides in is read from memory: %s", got.gap);
+  TapOk(recoverLog(0) == ResOK && recovered.blocks > 0 && !recoverLacks() && listSame(&got, &made) == -1,
+        "and recovered from there: %s", got.gap);
+  TapOk(recoverLog(0) == ResOK && recovered.blocks == 0, "once");
+  MakeFree(&other);
+  recoverDone(&left);
+}
+
 /* testCut -- what was recovered says how it ends */
 static void testCut(void)
 {
@@ -508,6 +532,7 @@ int main(void)
   testWhole();
   testHeaderTorn();
   testTwice();
+  testHidden();
   testCut();
   testDeclined();
   testCounts();
