@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "base/aver.h"
+#include "emit/arguments.h"
 #include "emit/control.h"
 #include "format/pack.h"
 #include "handover/collectorsocket.h"
@@ -19,7 +19,6 @@ enum {
   sendTextSIZE = 256 << 10,   /* room for a header block */
   sendTextUSUAL = (sizeof EventRegistryTEXT + 2048 + 4095) & ~4095, /* and for most */
   sendTypesMAX = 1024,        /* registered and defined at run time */
-  sendPlainMAX = 64,          /* bytes of a path that no reader takes for a title */
   sendMoment = 1000000        /* ns that another thread is waited for which parses the types */
 };
 
@@ -175,94 +174,6 @@ static Res sendAll(const void *message, Size size, unsigned *waysReturn, Bool *h
   return arrived ? ResOK : res;
 }
 
-/* The program's arguments, and the process in which they were read. */
-static struct {
-  uint32_t pid;
-  Bool asked;           /* the system, what program this is */
-  Bool named;           /* the first one is no title: the program was executed by this name */
-  Count arguments;
-  char program[HeaderTextMAX], argument[HeaderArgumentsMAX][HeaderTextMAX];
-  char name[HeaderTextMAX]; /* by which it was executed, without its folders; "": one that looks like no title */
-} sendCalled LARGE;
-
-/* sendArgument -- add one of the program's arguments */
-static void sendArgument(Index i, const char *argument, Size length)
-{
-  if (i < HeaderArgumentsMAX)
-    (void)TextMake(sendCalled.argument[i], HeaderTextMAX, "%.*s", (int)length, argument);
-}
-
-/* sendPlain -- does a reader take the path for one, whoever has set it?  It need not be told that it is one. */
-static Bool sendPlain(const char *path)
-{
-  Index i;
-
-  for (i = 0; path[i] > ' ' && path[i] <= '~' && path[i] != ':'; ++i)
-    ;
-  return path[i] == '\0' && i <= sendPlainMAX;
-}
-
-/* sendNamed -- by which name the program was executed is read once, when it begins; its children may have titles */
-static void sendNamed(void)
-{
-  const char *executed = sendCalled.pid == 0 ? (const char *)getauxval(AT_EXECFN) : NULL;
-
-  if (executed != NULL && !sendPlain(executed))
-    (void)TextMake(sendCalled.name, HeaderTextMAX, "%s", basename(executed));
-  sendCalled.named = sendCalled.arguments > 0 && sendCalled.name[0] != '\0' && !sendPlain(sendCalled.argument[0]) &&
-                     strcmp(basename(sendCalled.argument[0]), sendCalled.name) == 0;
-}
-
-/* sendProgram -- what runs: as the system knows it; but where only a core will have that, as it was called, for to ask
- * costs as much as all else that a short process pays for being looked up */
-static void sendProgram(Bool ask)
-{
-  const char *called = ask || EmitterArguments == NULL ? NULL : RawProgramCalled();
-
-  (void)TextMake(sendCalled.program, HeaderTextMAX, "%s", called != NULL ? called : RawProgram());
-  sendCalled.asked = called == NULL;
-}
-
-/* sendLookUp -- all of them: as libc knows them, or else from the system, with `room` to read them into */
-static void sendLookUp(char *room, Size size)
-{
-  char *const *argument = EmitterArguments;
-  Size length, at, its;
-  Count count = 0;
-
-  if (argument != NULL) {
-    for (; argument[count] != NULL; ++count)
-      sendArgument(count, argument[count], strlen(argument[count]));
-  } else {
-    length = RawReadFile("/proc/self/cmdline", room, size);
-    for (at = 0; at < length; at += its + 1) {
-      its = strnlen(room + at, length - at);
-      sendArgument(count++, room + at, its);
-    }
-  }
-  sendCalled.arguments = count;
-  sendNamed();
-}
-
-/* sendArguments -- the same for a header.  It is looked up at the process's beginning and at its end only, when one
- * thread is here: a descriptor that is opened in between may have a number that the program counts on. */
-static void sendArguments(Emitter emitter, Header header, char *room, Size size)
-{
-  Bool ask = EmitterRegion(emitter) != NULL || EmitterSends(), again = sendCalled.pid != emitter->pid || header->ended;
-  Index i;
-
-  if (again)
-    sendLookUp(room, size);
-  if (again || (ask && !sendCalled.asked))
-    sendProgram(ask);
-  sendCalled.pid = emitter->pid;
-  header->named = sendCalled.named;
-  header->arguments = sendCalled.arguments;
-  (void)strcpy(header->program, sendCalled.program);
-  for (i = 0; i < header->arguments && i < HeaderArgumentsMAX; ++i)
-    (void)strcpy(header->argument[i], sendCalled.argument[i]);
-}
-
 /* sendOutside -- the collector knows this process by the number in the name of the region, which may differ from ours
  */
 static void sendOutside(Header header, const char *path)
@@ -306,7 +217,7 @@ static void sendHeaderFill(Emitter emitter, Scratch scratch, Bool ended)
   header->open = ControlSettings.recording != 0 && !ended;
   header->ended = ControlSettings.recording != 0 && ended;
   header->widths.word = sizeof(Word);
-  sendArguments(emitter, header, scratch->text, sizeof scratch->text);
+  ArgumentsTake(header, emitter, scratch->text, sizeof scratch->text);
   EventClockDescribe(header->clock, sent ? &header->frequency : NULL, sent ? header->boot : NULL, slow);
   header->syncs = HeaderSyncsMAX;
   header->sync[0] = emitter->sync;

@@ -249,7 +249,7 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
-/* What a recording's family leaves for a collector that stands still (handover/collectorsocket.h) are links, too: the
+/* What a recording's family leaves for a collector that stands still (handover/standstill.h) are links, too: the
  * notice that it does, and in numbered places the notes that its queue had no room for.  They have the names of links
  * beside regions whose numbers are so high that there are none; so whoever removes links without regions removes them,
  * too.  RegionLeftWrite appends such a name, without a folder. */

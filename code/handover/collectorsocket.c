@@ -11,16 +11,15 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "base/aver.h"
 #include "emit/control.h"
+#include "handover/standstill.h"
 
 enum {
   socketTELL = 20, /* ms to tell what is lost while the collector's queue is full */
   socketWAIT = 1000, /* ms for room in that queue, and for the answer, together */
   socketNsPerMs = 1000000,
-  stillHOLDS = 60, /* s; then one process asks the collector again */
   socketLOWEST = DescriptorFEW - DescriptorROOM, /* numbers that DescriptorTake gives, and the next one */
   socketBEYOND = DescriptorTOP + DescriptorROOM
 };
@@ -37,118 +36,6 @@ static uint64_t socketNetwork;
 
 /* This process has not met the collector, because it stood still. */
 static Bool socketAlone;
-
-/* ---- What is left for a collector that stands still, in the name of its family ----
- *
- * A process that has asked the collector for a region, or told it of a program, and has waited in vain, leaves a
- * notice: a link in RegionFOLDER (format/region.h) that the whole family knows by the recording's identity.  A process
- * that begins after that does not wait for an answer.  The notice holds for a minute.  A collector removes it ten times
- * a second: so it stays only where none goes round.  Beside the notice are the notes for which the collector's queue
- * had no room: a link for each, up to a number.  design/collector.md .meet.still */
-
-enum { leftPathMAX = sizeof RegionFOLDER + RegionLeftMAX };
-
-/* The link that is the note of this process's last exec, its place and inode, by which it is taken back if the exec
- * fails; 0: none */
-static unsigned execPlace;
-static uint64_t execInode;
-
-/* leftPath -- where the notice, or a note, is; NULL: the recording has no identity by which all know it */
-static const char *leftPath(char room[leftPathMAX], unsigned number)
-{
-  TextStruct text;
-
-  if (ControlSettings.recording == 0)
-    return NULL;
-  TextInit(&text, room, leftPathMAX);
-  TextString(&text, RegionFOLDER "/");
-  RegionLeftWrite(&text, ControlSettings.recording, number);
-  return TextTerminate(&text);
-}
-
-/* leftLink -- leave a link with that target; 0, or minus an errno: -EEXIST, there is one of that number */
-static long leftLink(const char *target, unsigned number)
-{
-  char room[leftPathMAX];
-  const char *path = leftPath(room, number);
-
-  return path == NULL ? -ENOENT : RawCall(SYS_symlinkat, target, AT_FDCWD, path);
-}
-
-/* stillOver -- remove the notice: the collector is dead, and nobody has to wait for that */
-static void stillOver(void)
-{
-  char room[leftPathMAX];
-  const char *path = leftPath(room, RegionStillNUMBER);
-
-  if (path != NULL)
-    (void)RawCall(SYS_unlinkat, AT_FDCWD, path, 0);
-}
-
-/* stillNow -- does the notice of a process that may say so, root's or our own user's, hold?  One system call; an old
- * one is removed. */
-static Bool stillNow(void)
-{
-  char room[leftPathMAX];
-  const char *path = leftPath(room, RegionStillNUMBER);
-  struct timespec now;
-  struct stat status;
-
-  if (path == NULL || RawCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-      (status.st_uid != 0 && status.st_uid != RawUser()))
-    return FALSE;
-  (void)clock_gettime(CLOCK_REALTIME, &now); /* which may have been set since */
-  if (status.st_mtim.tv_sec <= now.tv_sec && now.tv_sec - status.st_mtim.tv_sec <= stillHOLDS)
-    return TRUE;
-  stillOver();
-  return FALSE;
-}
-
-/* stillTell -- leave the notice, if that can be */
-static void stillTell(void)
-{
-  (void)leftLink(ControlSettings.log, RegionStillNUMBER);
-}
-
-/* noteLook -- the inode of the note's link in this place; 0: there is none */
-static uint64_t noteLook(unsigned place)
-{
-  char room[leftPathMAX];
-  const char *path = leftPath(room, place);
-  struct stat status;
-
-  return path != NULL && RawCall(SYS_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : 0;
-}
-
-/* noteLeave -- leave a note, whose `program` is of no use after that.  If all places are taken, or the path is too
- * long, that is left. */
-static void noteLeave(RegionMeet note)
-{
-  unsigned place = RegionNoteNUMBER, tries = RegionNotePut(note) ? 0 : RegionNotesMAX;
-  long res = -EEXIST;
-
-  for (; tries < RegionNotesMAX && res == -EEXIST; ++tries) {
-    place = RegionNoteNUMBER + (note->self + tries) % RegionNotesMAX;
-    res = leftLink(note->program, place);
-  }
-  if (res != 0)
-    (void)leftLink("more", RegionNotesNUMBER);
-  if (note->note == RegionNoteEXEC) {
-    execPlace = place;
-    execInode = res == 0 ? noteLook(place) : 0;
-  }
-}
-
-/* noteTakeBack -- the exec has failed: remove its note, if we have left it and it is still there; else FALSE */
-static Bool noteTakeBack(void)
-{
-  char room[leftPathMAX];
-  uint64_t inode = execInode;
-  const char *path = leftPath(room, execPlace);
-
-  execInode = 0;
-  return inode != 0 && path != NULL && noteLook(execPlace) == inode && RawCall(SYS_unlinkat, AT_FDCWD, path, 0) == 0;
-}
 
 /* ---- The socket ---- */
 
@@ -356,9 +243,9 @@ static Bool socketKnock(Grant grant, Bool *believedIO, long to, RegionMeet meet,
   Bool met = there && GrantReceive(grant, believedIO, (int)fd);
 
   if (!still && (fd == -EAGAIN || (fd >= 0 && !there)))
-    stillTell();
+    StandstillTell();
   else if (still && fd == -ECONNREFUSED)
-    stillOver();
+    StandstillOver();
   if (fd >= 0)
     (void)RawCall(SYS_close, fd);
   return met;
@@ -376,20 +263,20 @@ Bool CollectorSocketMeet(Emitter emitter, Grant grant)
   if (!CollectorSocketNamed())
     return FALSE;
   socketRequest(&meet, emitter);
-  still = stillNow();
+  still = StandstillNow();
   turn = DescriptorEnter();
   to = socketWay(&kept);
   believed = kept;
   if (to >= 0)
     met = socketKnock(grant, &believed, to, &meet, still);
   else if (still && to == -ECONNREFUSED)
-    stillOver();
+    StandstillOver();
   DescriptorLeave(turn);
   /* The socket is kept if the collector at the other end has proved who it is. */
   if (to >= 0 && !kept && (!believed || DescriptorOurs(&socketKept, &status) >= 0 || !DescriptorMay() ||
                            DescriptorTake(&socketKept, (int)to) != ResOK))
     (void)RawCall(SYS_close, to);
-  socketAlone = !met && stillNow();
+  socketAlone = !met && StandstillNow();
   if (met)
     RawProgramTold(grant->answer.program);
   else
@@ -477,13 +364,13 @@ static long socketInsist(RegionMeet meet, unsigned ms)
   long res = socketTell(meet);
   uint64_t end;
 
-  if (res != -EAGAIN || stillNow())
+  if (res != -EAGAIN || StandstillNow())
     return res;
   end = EventClockMonotonic() + (uint64_t)ms * socketNsPerMs;
   while (socketNap(res, end))
     res = socketTell(meet);
   if (res == -EAGAIN && ms == socketWAIT)
-    stillTell();
+    StandstillTell();
   return res;
 }
 
@@ -493,7 +380,7 @@ static long socketNote(RegionMeet note)
   long res = socketInsist(note, socketWAIT);
 
   if (res == -EAGAIN || (res == -EBADF && socketAlone && socketFound()))
-    noteLeave(note);
+    StandstillNote(note);
   return res;
 }
 
@@ -519,7 +406,7 @@ void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t c
   long res;
 
   AVER(note == RegionNoteEXEC || note == RegionNoteSTAYS || note == RegionNoteSTART);
-  if (!CollectorSocketNamed() || (note == RegionNoteSTAYS && noteTakeBack()))
+  if (!CollectorSocketNamed() || (note == RegionNoteSTAYS && StandstillNoteBack()))
     return;
   socketFill(&message);
   if (!socketProgram(&message, path))

@@ -467,8 +467,8 @@ static Res scanHidden(Scan scan, uint64_t offset, uint64_t end)
   return res;
 }
 
-/* scanAgain -- a whole copy has come of the block at this place.  Was that cut short, and what came behind it is just as
- * long as the rest would have been?  Then that stands within. */
+/* scanAgain -- a whole copy has come of the block at this place.  Was that cut short, and what came behind it is just
+ * as long as the rest would have been?  Then that stands within. */
 static Res scanAgain(Scan scan, uint64_t place)
 {
   File file = scan->file, its = IndexPlaceFile(place) == scan->number ? file
