@@ -67,8 +67,9 @@ static Bool recordingKinds(Recording recording)
   recording->wanted.watcher = mask >> EventKindSystem & 1;
   if (recording->events == NULL)
     return TRUE;
-  if (recording->stack > 0 || recording->range != NULL)
-    EventChoiceCallers(recording->codes, recording->stack > 1 ? "Stack" : "Site", recording->stackFrees);
+  EventChoiceCallers(recording->codes, recording->stack > 1                               ? "Stack"
+                                       : recording->stack > 0 || recording->range != NULL ? "Site"
+                                                                                          : "", recording->stackFrees);
   if (recording->usable) { /* whatever -E names, it is asked for, too */
     EventChoiceAdd(recording->codes, EventPoolUsableSiteCODE);
     EventChoiceAdd(recording->codes, EventPoolUsableStackCODE);

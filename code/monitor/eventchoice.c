@@ -105,21 +105,46 @@ static Bool choiceHas(const uint8_t *codes, uint16_t code)
   return codes[code / 8] >> code % 8 & 1;
 }
 
+/* choiceBase -- how long the name of a type is without what says that it has callers */
+static Size choiceBase(const char *name)
+{
+  static const char *const ends[] = {"Site", "Stack"};
+  Size length = strlen(name);
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(ends); ++i)
+    if (length > strlen(ends[i]) && strcmp(name + length - strlen(ends[i]), ends[i]) == 0)
+      return length - strlen(ends[i]);
+  return length;
+}
+
+/* choiceKin -- add the type whose name is this one, and behind it `caller`, with what explains its parameters; FALSE:
+ * there is none */
+static Bool choiceKin(uint8_t *codes, const char *name, Size length, const char *caller)
+{
+  Index k;
+
+  for (k = 0; k < ARRAY_LENGTH(choiceTypes); ++k)
+    if (strncmp(choiceTypes[k].name, name, length) == 0 && strcmp(choiceTypes[k].name + length, caller) == 0) {
+      EventChoiceAdd(codes, choiceTypes[k].code);
+      choiceWith(codes, choiceTypes[k].code);
+      return TRUE;
+    }
+  return FALSE;
+}
+
 void EventChoiceCallers(uint8_t *codes, const char *caller, Bool frees)
 {
-  Index i, k;
+  uint8_t chosen[EventChoiceSIZE];
+  Index i;
 
+  memcpy(chosen, codes, sizeof chosen);
   for (i = 0; i < ARRAY_LENGTH(choiceTypes); ++i) {
-    Size length = strlen(choiceTypes[i].name);
-    if (!choiceHas(codes, choiceTypes[i].code) || (choiceTypes[i].code == EventPoolFreeCODE && !frees))
-      continue;
-    for (k = 0; k < ARRAY_LENGTH(choiceTypes); ++k) {
-      if (strncmp(choiceTypes[k].name, choiceTypes[i].name, length) == 0 &&
-          strcmp(choiceTypes[k].name + length, caller) == 0) {
-        EventChoiceAdd(codes, choiceTypes[k].code);
-        choiceWith(codes, choiceTypes[k].code);
-      }
-    }
+    const char *name = choiceTypes[i].name;
+    Bool free = choiceTypes[i].code == EventPoolFreeCODE || choiceTypes[i].code == EventPoolFreeStackCODE;
+    if (choiceHas(chosen, choiceTypes[i].code) &&
+        ((free && !frees) || !choiceKin(codes, name, choiceBase(name), caller)))
+      (void)choiceKin(codes, name, choiceBase(name), "");
   }
 }
 

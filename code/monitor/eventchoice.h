@@ -27,10 +27,11 @@ extern Res EventChoiceParse(uint8_t *codesReturn, uint32_t *kindsReturn, const c
 /* EventChoiceAdd -- put a code into a set */
 extern void EventChoiceAdd(uint8_t *codes, Index code);
 
-/* EventChoiceCallers -- where events are to have callers, wrappers emit other types in the place of those chosen: put
- * these into the set, too, with what explains their callers
+/* EventChoiceCallers -- wrappers emit one of several types of the same event, by whether callers are recorded, and how
+ * many: put into the set, too, those that will come in the place of types that were chosen, with what explains their
+ * callers
  *
- * caller  what their names end with: "Site" or "Stack"
+ * caller  what their names end with: "Site", "Stack", or "" for those without callers
  * frees   those of frees have callers, too
  */
 extern void EventChoiceCallers(uint8_t *codes, const char *caller, Bool frees);

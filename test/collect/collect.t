@@ -399,6 +399,15 @@ sub held {
         is join(' ', sort grep { /^Pool/ } keys %names), $due, "-E @callers: and those that come in their place";
         ok $names{ModuleLoad}, "-E @callers: with what says who called";
     }
+    # And whoever names those that another depth of stacks would have gets those that come.
+    for my $row (['PoolAlloc PoolFree'], ['PoolAllocSite PoolFree', '-s', 1], ['PoolAllocStack PoolFree', '-s', 8]) {
+        my ($due, @callers) = @$row;
+        for my $end ('Site', 'Stack') {
+            record('events.paw', '-E', "PoolAlloc$end,PoolFree", @callers, '--', 'perl', '-e', 'my @a = map { "x$_" } 1 .. 1000');
+            %names = map { $_ => 1 } `$cnv $dir/events.paw` =~ /^\S+ \S+ (\w+)/mg;
+            is join(' ', sort grep { /^Pool/ } keys %names), $due, "-E PoolAlloc$end @callers";
+        }
+    }
 }
 {
     my ($status) = record('process.paw', '--process', 'sort', '--', 'sh', '-c', 'echo b | sort | cat; perl -e 1');
