@@ -310,18 +310,34 @@ static Bool scanFollows(BlockHeader header)
   return header->count == 0 && (header->flags & flags) == flags;
 }
 
-/* scanDoubt -- note where the copy of a block stands that was taken before this one, if it is the stream's newest, and
- * was taken for whole: it may have been cut short, too.  The next copy is compared with this one. */
-static void scanDoubt(Scan scan, Stream stream, BlockHeader header, uint64_t place)
+/* scanDoubt -- a copy of this block was taken from here, and another one is there, too: each may have been cut short */
+static void scanDoubt(Scan scan, uint64_t place)
 {
-  BlockRun last = BlockRunsLast(&stream->runs);
+  if (scan->doubts < ScanDoubtsMAX && !TablePieceHas(scan->table, place))
+    scan->doubt[scan->doubts++] = place;
+}
 
-  if ((header->flags & BlockFlagSNAPSHOT) != 0 || last == NULL || last->to != header->sequence + 1 ||
-      stream->newestSequence != header->sequence || stream->newest != header->first || stream->newestCount == 0)
-    return;
-  scan->doubt = last->lastPlace;
-  scan->doubted = TRUE;
-  last->lastPlace = place;
+/* scanRecent -- where a block of the stream with this number was taken last; NULL: that is not known any more, or none
+ * was */
+static StreamRecent scanRecent(Stream stream, uint64_t sequence)
+{
+  StreamRecent recent = StreamRecentOf(stream, sequence);
+
+  return recent->sequence == sequence && recent->there ? recent : NULL;
+}
+
+/* scanNote -- a whole block was taken: remember where, for the case that a copy comes, or compare it with one that was
+ * taken before */
+static void scanNote(Scan scan, Stream stream, uint64_t sequence, uint64_t place)
+{
+  StreamRecent before = scanRecent(stream, sequence);
+
+  if (before != NULL) {
+    scanDoubt(scan, before->place);
+    scanDoubt(scan, place);
+  }
+  scan->replaced = *StreamRecentOf(stream, sequence);
+  *StreamRecentOf(stream, sequence) = (StreamRecentStruct){TRUE, sequence, place};
 }
 
 /* scanTakeBlock -- a block's header; `cut` if the file ends within the block */
@@ -338,8 +354,8 @@ static Res scanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cu
   if (res != ResOK)
     return res;
   seen = BlockRunsHas(&stream->runs, header->sequence);
-  if (seen && !cut)
-    scanDoubt(scan, stream, header, entry.place);
+  if (!cut)
+    scanNote(scan, stream, header->sequence, entry.place);
   res = BlockRunsAdd(&stream->runs, header->sequence, header->before, header->count, entry.place,
                      (header->flags & BlockFlagUNSENT) != 0, (header->flags & BlockFlagBEHIND) != 0);
   if (res != ResOK)
@@ -417,6 +433,8 @@ static void scanTakeCut(Scan scan, const BlockHeaderStruct *header)
 {
   Stream stream = TableStreamFind(scan->table, header->process, header->stream);
 
+  if (stream != NULL)
+    *StreamRecentOf(stream, header->sequence) = scan->replaced;
   /* Of a copy in memory nothing is known from here. */
   if (stream != NULL && !stream->newestSeen && stream->newest == header->first &&
       stream->newestSequence == header->sequence) {
@@ -454,49 +472,60 @@ static Bool scanCut(Scan scan, ScanPlace place)
 static Res scanHidden(Scan scan, uint64_t offset, uint64_t end)
 {
   scanThingStruct thing;
+  unsigned tries = 0;
   uint64_t wait;
   Res res = ResOK;
 
-  while (res == ResOK && offset < end && scanThingAt(scan, &thing, offset) == ResOK && thing.size <= end - offset) {
-    if (!thing.isBlock)
+  while (res == ResOK && tries < scanTriesMAX && offset < end) {
+    Bool fits = scanThingAt(scan, &thing, offset) == ResOK && thing.size <= end - offset;
+    if (fits && !thing.isBlock)
       res = scanTakeHeader(scan, &thing, offset);
-    else if (scanPayloadSound(scan->file, &thing.header, offset))
+    else if (fits && scanPayloadSound(scan->file, &thing.header, offset))
       res = scanTakeBlock(scan, &thing.header, offset, FALSE);
-    offset = scanSound(&wait, scan, offset + thing.size, end);
+    else
+      fits = FALSE;
+    tries += !fits;
+    offset = scanSound(&wait, scan, offset + (fits ? thing.size : 1), end);
   }
   return res;
 }
 
-/* scanAgain -- a whole copy has come of the block at this place.  Was that cut short, and what came behind it is just
- * as long as the rest would have been?  Then that stands within. */
-static Res scanAgain(Scan scan, uint64_t place)
+/* scanCompared -- there are several copies of the block at this place.  Was this one cut short, and what came behind it
+ * is just as long as the rest would have been?  Then that stands within. */
+static Res scanCompared(Scan scan, uint64_t place)
 {
-  File file = scan->file, its = IndexPlaceFile(place) == scan->number ? file
-                              : scan->files != NULL ? scan->files[IndexPlaceFile(place)] : NULL;
+  uint64_t offset = IndexPlaceOffset(place), end, hidden, wait;
+  scanThingStruct thing;
+
+  if (TablePieceHas(scan->table, place) || scanThingAt(scan, &thing, offset) != ResOK || !thing.isBlock ||
+      thing.size > scan->file->size - offset || scanPayloadSound(scan->file, &thing.header, offset))
+    return ResOK;
+  end = offset + thing.size;
+  hidden = scanSound(&wait, scan, offset + 1, end);
+  return hidden < end && TablePieceAdd(scan->table, place) ? scanHidden(scan, hidden, end) : ResOK;
+}
+
+/* scanCompare -- look at all copies that were noted for that, which may be in files that were scanned before */
+static Res scanCompare(Scan scan)
+{
+  StreamRecentStruct replaced = scan->replaced;
   IndexFile known = scan->known;
   Index number = scan->number;
-  uint64_t offset = IndexPlaceOffset(place);
-  scanThingStruct thing;
+  File file = scan->file;
   Res res = ResOK;
 
-  scan->doubted = FALSE;
-  if (its == NULL)
-    return ResOK;
-  scan->file = its;
-  scan->number = IndexPlaceFile(place);
   scan->known = NULL;
-  if (scanThingAt(scan, &thing, offset) == ResOK && thing.isBlock && thing.size <= its->size - offset &&
-      !scanPayloadSound(its, &thing.header, offset)) {
-    uint64_t wait, end = offset + thing.size, hidden = scanSound(&wait, scan, offset + 1, end);
-    if (hidden < end) {
-      TablePieceAdd(scan->table, place);
-      res = scanHidden(scan, hidden, end);
-    }
+  while (res == ResOK && scan->doubts > 0) {
+    uint64_t place = scan->doubt[--scan->doubts];
+    scan->number = IndexPlaceFile(place);
+    scan->file = scan->number == number ? file : scan->files != NULL ? scan->files[scan->number] : NULL;
+    if (scan->file != NULL)
+      res = scanCompared(scan, place);
   }
-  scan->doubted = FALSE;
-  scan->file = file;
-  scan->number = number;
+  scan->replaced = replaced;
   scan->known = known;
+  scan->number = number;
+  scan->file = file;
   return res;
 }
 
@@ -579,8 +608,8 @@ Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks)
       place->offset += thing.size;
       place->follows = FALSE;
     }
-    if (scan->doubted && res == ResOK)
-      res = scanAgain(scan, scan->doubt);
+    if (scan->doubts > 0 && res == ResOK)
+      res = scanCompare(scan);
   }
   return res;
 }

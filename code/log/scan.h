@@ -30,6 +30,8 @@ typedef struct ScanPlaceStruct {
   BlockHeaderStruct previous;
 } ScanPlaceStruct, *ScanPlace;
 
+enum { ScanDoubtsMAX = 64 }; /* more are not looked at */
+
 typedef struct ScanStruct {
   Table table;
   TheIndex index;      /* where blocks go; NULL: only the table is wanted */
@@ -52,8 +54,9 @@ typedef struct ScanStruct {
   uint64_t bytes, total; /* of the files before this one, and of all: for the hook, if total > 0 */
   uint64_t steps;      /* between two calls of it */
   File *files;         /* all of the traceset, by their numbers; NULL: there is one */
-  Bool doubted;        /* a block was taken of which a copy, at this place, was taken before */
-  uint64_t doubt;
+  Count doubts;        /* copies of blocks that are to be looked at, and their places */
+  uint64_t doubt[ScanDoubtsMAX];
+  StreamRecentStruct replaced; /* what the stream of the last block knew in its place before that */
   HeaderStruct header; /* the one that was read last, */
   char text[HeaderMAX]; /* and its text; so a scan is too large for a stack */
 } ScanStruct, *Scan;

@@ -147,10 +147,12 @@ static Res tableProcessMake(Process *processReturn, Table table, uint64_t identi
   return ResOK;
 }
 
-void TablePieceAdd(Table table, uint64_t place)
+Bool TablePieceAdd(Table table, uint64_t place)
 {
-  if (table->pieces < TablePiecesMAX)
-    table->piece[table->pieces++] = place;
+  if (table->pieces == TablePiecesMAX)
+    return FALSE;
+  table->piece[table->pieces++] = place;
+  return TRUE;
 }
 
 Bool TablePieceHas(Table table, uint64_t place)

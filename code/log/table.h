@@ -95,6 +95,14 @@ typedef struct ProcessStruct {
   struct StreamStruct *first, *last; /* its streams, in order of their numbers; NULL: none */
 } ProcessStruct, *Process;
 
+enum { StreamRECENT = 4 };
+
+/* Where a block of a stream was taken last that was not known to be cut short. */
+typedef struct StreamRecentStruct {
+  Bool there;
+  uint64_t sequence, place;
+} StreamRecentStruct, *StreamRecent;
+
 typedef struct StreamStruct {
   Index number;        /* in the traceset */
   Process process;
@@ -113,7 +121,14 @@ typedef struct StreamStruct {
   uint32_t newestCount; /* and its events; 0 if it is cut off */
   Bool newestSeen;      /* there was a copy of it before, which was whole */
   uint64_t cut, cutSequence; /* the same of a block that is cut off, and of which no whole copy has come; 0: none */
+  StreamRecentStruct recent[StreamRECENT]; /* by their numbers, of which each has one place */
 } StreamStruct, *Stream;
+
+/* StreamRecentOf -- the place of a number, which may have what is known of another */
+static inline StreamRecent StreamRecentOf(Stream stream, uint64_t sequence)
+{
+  return &stream->recent[sequence % StreamRECENT];
+}
 
 enum {
   TableSlabPROCESSES = 64, /* that are mapped at once */
@@ -162,9 +177,9 @@ extern void TableOrphan(Table table, uint64_t recording);
 extern Process TableProcessFind(Table table, uint64_t identity);
 extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
 
-/* TablePieceAdd -- a block was cut short though it looks whole
+/* TablePieceAdd -- a block was cut short though it looks whole; FALSE: there are too many such
  * TablePieceHas -- is the block at this place one? */
-extern void TablePieceAdd(Table table, uint64_t place);
+extern Bool TablePieceAdd(Table table, uint64_t place);
 extern Bool TablePieceHas(Table table, uint64_t place);
 
 /* TableHeader -- take what a sound header block says

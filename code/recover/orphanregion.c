@@ -217,13 +217,14 @@ Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector)
 
 /* ---- Blocks ---- */
 
-/* orphanPiece -- was the newest block of a stream cut short, though it looks whole in the log? */
-static Bool orphanPiece(OrphanRegion region, Stream stream)
+/* orphanPiece -- was a block of a stream cut short, though it looks whole in the log?  That is known of those that were
+ * taken last. */
+static Bool orphanPiece(OrphanRegion region, Stream stream, uint64_t sequence)
 {
-  BlockRun last = BlockRunsLast(&stream->runs);
+  StreamRecent recent = StreamRecentOf(stream, sequence);
 
-  return last != NULL && last->to == stream->newestSequence + 1 &&
-         !ScanBlockSound(region->file[IndexPlaceFile(last->lastPlace)], IndexPlaceOffset(last->lastPlace));
+  return recent->there && recent->sequence == sequence &&
+         !ScanBlockSound(region->file[IndexPlaceFile(recent->place)], IndexPlaceOffset(recent->place));
 }
 
 /* orphanKnown -- how many of a block's `count` events the logs have */
@@ -231,10 +232,11 @@ static Count orphanKnown(OrphanRegion region, BlockHeader header, Count count)
 {
   Stream stream = TableStreamFind(region->table, header->process, header->stream);
 
-  if (stream == NULL || (stream->cut == header->first && stream->cutSequence == header->sequence))
+  if (stream == NULL || (stream->cut == header->first && stream->cutSequence == header->sequence) ||
+      orphanPiece(region, stream, header->sequence))
     return 0;
   if (stream->newest == header->first && stream->newestSequence == header->sequence)
-    return orphanPiece(region, stream) ? 0 : stream->newestCount < count ? stream->newestCount : count;
+    return stream->newestCount < count ? stream->newestCount : count;
   return BlockRunsHas(&stream->runs, header->sequence) ? count : 0;
 }
 

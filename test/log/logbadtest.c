@@ -319,24 +319,34 @@ static void testTwice(void)
 }
 
 /* testHidden -- a block was cut short, and what was appended to it is just as long as the rest: with a whole copy of the
- * block behind that nothing is missing, wherever it was cut; and else both are told */
+ * block somewhere nothing is missing, and else both are told
+ *
+ * Of each order the letters are: L the block of thread 11, C a copy that is a snapshot; P what of L is there when it was
+ * cut short, and thread 12's block behind it; N the next block of thread 11; D only what of L is there. */
 static void testHidden(void)
 {
+  static const char *const orders[] = {"PL", "LP", "PC", "PNL", "NPL", "DPL", "LDP", "PLPL", "PP"};
   static BadResultStruct result;
   MakeProcess process = MakeProcessForeign(10, 1, 8, FALSE, badRegistry);
-  MakeStruct large = {0}, small = {0}, make = {0};
+  MakeStruct large = {0}, small = {0}, next = {0}, copy = {0}, make = {0};
   MakeBlockStruct block[2];
-  Size kept;
+  const char *at;
+  Size header, kept;
   Index i;
 
   MakeHeader(&make, process);
+  header = make.size;
   for (i = 0; i < ARRAY_LENGTH(block); ++i)
     MakeBlockBegin(&block[i], process, (uint32_t)(11 + i), 5, 0, 1000 * i);
   for (i = 0; i < badEach; ++i)
     (void)MakeEvent(&block[0], 0x0602, 10 * i, (uint64_t[]){0x5555, i}, NULL);
   (void)MakeEvent(&block[1], 0x0602, 1000, (uint64_t[]){0x5555, badEach}, NULL);
+  MakeBlockEnd(&copy, &block[0], BlockFlagSEALED | BlockFlagSNAPSHOT);
   MakeBlockEnd(&large, &block[0], BlockFlagSEALED);
   MakeBlockEnd(&small, &block[1], BlockFlagSEALED);
+  MakeBlockNext(&block[0], 2000);
+  (void)MakeEvent(&block[0], 0x0602, 2000, (uint64_t[]){0x5555, 3 * badEach}, NULL);
+  MakeBlockEnd(&next, &block[0], BlockFlagSEALED);
   kept = large.size - small.size;
   TapOk(kept >= BlockHeaderSIZE && kept < large.size, "one block is so much larger than another");
   MakeBytes(&make, large.bytes, kept);
@@ -344,13 +354,24 @@ static void testHidden(void)
   badRead(&result, make.bytes, make.size);
   TapOk(result.opened == ResOK && result.invented == 0 && badHas(&result, 0) == 0 && result.gaps == 1 &&
           result.lost == badEach, "a block that another hides in is told: %s", result.what);
-  MakeBytes(&make, large.bytes, large.size);
-  badRead(&result, make.bytes, make.size);
-  TapOk(badHas(&result, 0) == badEach && badHas(&result, 1) == 1 && result.gaps == 0,
-        "a whole copy of it comes: both are read, and nothing is told: %s", result.what);
+  for (i = 0; i < ARRAY_LENGTH(orders); ++i) {
+    make.size = header;
+    for (at = orders[i]; *at != '\0'; ++at) {
+      MakeStruct *its = *at == 'L' ? &large : *at == 'N' ? &next : *at == 'C' ? &copy : NULL;
+      MakeBytes(&make, its != NULL ? its->bytes : large.bytes, its != NULL ? its->size : kept);
+      if (*at == 'P')
+        MakeBytes(&make, small.bytes, small.size);
+    }
+    badRead(&result, make.bytes, make.size);
+    TapOk(badHas(&result, 0) == (strpbrk(orders[i], "LC") != NULL ? badEach : 0) && badHas(&result, 1) == 1 &&
+            (result.gaps == 0) == (strpbrk(orders[i], "LC") != NULL),
+          "%s: all that there is is read, and nothing else told: %s", orders[i], result.what);
+  }
   MakeProcessFree(process);
   MakeFree(&large);
   MakeFree(&small);
+  MakeFree(&next);
+  MakeFree(&copy);
   MakeFree(&make);
 }
 

@@ -157,14 +157,35 @@ static void testTwice(void)
   recoverDone(&left);
 }
 
-/* testHidden -- killed while it wrote a block, and what another thread appended is just as long as the rest */
-static void testHidden(void)
+/* recoverSwap -- the two blocks in the region stand in the other order */
+static void recoverSwap(Left left)
+{
+  static unsigned char slot[2][RegionSlotSIZE];
+  uint8_t state = left->header.state[0];
+  Index i;
+
+  left->header.state[0] = left->header.state[1];
+  left->header.state[1] = state;
+  for (i = 0; i < 2; ++i)
+    if (pread(left->fd, slot[i], RegionSlotSIZE, (off_t)(RegionFIRST + i * RegionSlotSIZE)) != RegionSlotSIZE)
+      makeFail(left->path);
+  for (i = 0; i < 2; ++i)
+    if (pwrite(left->fd, slot[1 - i], RegionSlotSIZE, (off_t)(RegionFIRST + i * RegionSlotSIZE)) != RegionSlotSIZE)
+      makeFail(left->path);
+  leftWrite(left);
+}
+
+/* testHidden -- killed while it wrote a block, and what another thread appended is just as long as the rest; in
+ * whatever order its blocks are in memory */
+static void testHidden(Bool swapped)
 {
   MakeStruct other = {0};
   LeftStruct left;
   Size size;
 
   recoverMake(&left, 5, 0);
+  if (swapped)
+    recoverSwap(&left);
   size = make.size - make.last;
   MakeBlockBegin(&blocks[1], process, 12, EventKindObject, 0, blocks[0].header.last + 1000);
   leftFill(&blocks[1], 1, TRUE);
@@ -532,7 +553,8 @@ int main(void)
   testWhole();
   testHeaderTorn();
   testTwice();
-  testHidden();
+  testHidden(FALSE);
+  testHidden(TRUE);
   testCut();
   testDeclined();
   testCounts();
