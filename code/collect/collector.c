@@ -402,12 +402,9 @@ static Bool collectorSleep(Collector collector, int fd, uint64_t ns)
 
 void CollectorGoesRound(Collector collector)
 {
-  if (!RegionMakerGoesRound(&collector->maker))
-    return;
-  collector->stood = TRUE;
-  if (collector->absent != NULL)
+  if (RegionMakerGoesRound(&collector->maker) && collector->absent != NULL)
     UnrecordedForgive(collector->absent, EventClockMonotonic());
-  CollectorNotes(collector);
+  CollectorNotes(collector, FALSE);
 }
 
 Bool CollectorRun(Collector collector, int fd, uint64_t until)

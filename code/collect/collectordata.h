@@ -71,7 +71,6 @@ typedef struct CollectorStruct {
   ImagesStruct images;
   Count users;
   uid_t user[collectorUsersMAX]; /* whose processes have met us */
-  Bool stood;                  /* a process has found that we stood still */
   Bool unheard;                /* a message has said that not all that was noted then was heard */
   SelfEvents self;               /* our own stream; NULL: no memory */
   ProcessWatch watcher;             /* NULL before anything is to be told, and at the end */
@@ -98,8 +97,9 @@ extern void CollectorReach(Collector collector);
 /* CollectorRelease -- the region that was kept is not needed any more */
 extern void CollectorRelease(Collector collector);
 
-/* CollectorNotes -- take the notes that processes have left because we stood still */
-extern void CollectorNotes(Collector collector);
+/* CollectorNotes -- take the notes that processes have left because we stood still, if there are any
+ * last  no more will be taken */
+extern void CollectorNotes(Collector collector, Bool last);
 
 /* CollectorGoesRound -- remove the notice that the collector stands still, if a process of the family has left one,
  * take what was noted since, and do not take the processes for unrecorded that recorded themselves because of it.

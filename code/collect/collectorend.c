@@ -468,9 +468,7 @@ Res CollectorEnd(Collector collector, Count *runningReturn)
   newborns = collectorNewborns(collector);
   CollectorAlone(collector);
   CollectorGoesRound(collector);
-  /* A process that has looked for the notice just before it was removed has left its note after that. */
-  if (collector->stood)
-    CollectorNotes(collector);
+  CollectorNotes(collector, TRUE);
   collectorAbsent(collector);
   if (collector->settings.last != NULL)
     collector->settings.last(collector->settings.data);

@@ -441,11 +441,13 @@ static Bool collectorLeftNote(Collector collector, RendezvousMessage message)
   return TRUE;
 }
 
-void CollectorNotes(Collector collector)
+void CollectorNotes(Collector collector, Bool last)
 {
   RendezvousMessageStruct message;
   Index i;
 
+  if (!RegionMakerNotes(&collector->maker, last))
+    return;
   for (i = 0; i <= RegionNotesMAX; ++i)
     if (RegionMakerNote(&message.request, &message.uid, &collector->maker, i) &&
         !collectorLeftNote(collector, &message) && !collector->unheard) {

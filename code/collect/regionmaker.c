@@ -184,9 +184,13 @@ void MadeRegionDrop(MadeRegion file)
   file->fd = file->locked = -1;
 }
 
-/* regionMakerTakeLeft -- read and remove a link that the family has left; FALSE: there is none.  What is no link is not
- * of the family, and stays. */
-static Bool regionMakerTakeLeft(char *target, Size size, uid_t *userReturn, RegionMaker maker, unsigned number)
+/* What became of a link that the family may have left. */
+typedef enum regionMakerLeft { regionMakerNONE, regionMakerTAKEN, regionMakerSTAYS } regionMakerLeft;
+
+/* regionMakerTake -- read and remove a link that the family has left.  What is no link is not of the family; a link
+ * that another user has made stays, unless we are root. */
+static regionMakerLeft regionMakerTake(char target[RegionPathMAX], uid_t *userReturn, RegionMaker maker,
+                                       unsigned number)
 {
   char name[RegionLeftMAX];
   struct stat status;
@@ -197,11 +201,11 @@ static Bool regionMakerTakeLeft(char *target, Size size, uid_t *userReturn, Regi
   RegionLeftWrite(&text, maker->recording, number);
   if (maker->memory < 0 || fstatat(maker->memory, TextTerminate(&text), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
       !S_ISLNK(status.st_mode))
-    return FALSE;
-  length = readlinkat(maker->memory, name, target, size - 1);
+    return regionMakerNONE;
+  length = readlinkat(maker->memory, name, target, RegionPathMAX - 1);
   target[length > 0 ? length : 0] = '\0';
   *userReturn = status.st_uid;
-  return unlinkat(maker->memory, name, 0) == 0;
+  return unlinkat(maker->memory, name, 0) == 0 ? regionMakerTAKEN : regionMakerSTAYS;
 }
 
 Bool RegionMakerGoesRound(RegionMaker maker)
@@ -209,20 +213,29 @@ Bool RegionMakerGoesRound(RegionMaker maker)
   char log[RegionPathMAX];
   uid_t user;
 
-  return regionMakerTakeLeft(log, sizeof log, &user, maker, RegionStillNUMBER);
+  return regionMakerTake(log, &user, maker, RegionStillNUMBER) == regionMakerTAKEN;
+}
+
+Bool RegionMakerNotes(RegionMaker maker, Bool last)
+{
+  char word[RegionPathMAX];
+  uid_t user;
+  regionMakerLeft left = regionMakerTake(word, &user, maker, RegionNotesNUMBER);
+
+  return left == regionMakerTAKEN || (left == regionMakerSTAYS && last);
 }
 
 Bool RegionMakerNote(RegionMeet note, uid_t *userReturn, RegionMaker maker, Index i)
 {
   char text[RegionPathMAX];
+  regionMakerLeft left;
 
   AVER(i <= RegionNotesMAX);
   memset(note, 0, sizeof *note);
-  if (!regionMakerTakeLeft(text, sizeof text, userReturn, maker, RegionNoteNUMBER + (unsigned)i))
-    return FALSE;
-  if (i == RegionNotesMAX || !RegionNoteTake(note, text))
+  left = regionMakerTake(text, userReturn, maker, RegionNoteNUMBER + (unsigned)i);
+  if (left != regionMakerTAKEN || i == RegionNotesMAX || !RegionNoteTake(note, text))
     note->note = RegionNoteNONE;
-  return TRUE;
+  return left != regionMakerNONE;
 }
 
 Bool RegionMakerCheck(const RegionMakerStruct *maker)

@@ -68,10 +68,14 @@ extern Res RegionMakerMake(MadeRegion fileReturn, char *pathReturn, RegionMaker 
  * is none */
 extern Bool RegionMakerGoesRound(RegionMaker maker);
 
-/* RegionMakerNote -- take the i'th note that a process has left because the collector stood still, and remove it; with
- * RegionNotesMAX the sign that there were more
+/* RegionMakerNotes -- have processes left notes since this was asked last, because the collector stood still?  One
+ * system call if not.
+ * last  asked at the end: TRUE also where another user has made the sign that there are, which we cannot remove */
+extern Bool RegionMakerNotes(RegionMaker maker, Bool last);
+
+/* RegionMakerNote -- take the i'th of these notes, and remove it; with RegionNotesMAX the sign that there were more
  *
- * noteReturn  RegionNoteNONE: it cannot be read, or is that sign
+ * noteReturn  RegionNoteNONE: it cannot be read, or be removed, or is that sign
  * userReturn  whose it is: any user of the system may have made it
  * returns     FALSE: there is none
  */

@@ -250,13 +250,14 @@ typedef struct RegionNameStruct {
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
 /* What a recording's family leaves for a collector that stands still (handover/standstill.h) are links, too: the
- * notice that it does, and in numbered places the notes that its queue had no room for.  They have the names of links
+ * notice that it does, in numbered places the notes that its queue had no room for, and that there are such.  They have the names of links
  * beside regions whose numbers are so high that there are none; so whoever removes links without regions removes them,
  * too.  RegionLeftWrite appends such a name, without a folder. */
 enum {
   RegionNoteNUMBER = 8192,        /* the first place of a note; */
   RegionNotesMAX = 1024,
-  RegionNotesNUMBER = RegionNoteNUMBER + RegionNotesMAX, /* there were more notes than places */
+  RegionMoreNUMBER = RegionNoteNUMBER + RegionNotesMAX, /* there were more notes than places */
+  RegionNotesNUMBER,              /* there are notes: made after the note, and removed before notes are read */
   RegionStillNUMBER = 9999,
   RegionLeftMAX = RegionNameMAX + sizeof RegionLINK - 1 /* bytes, NUL included */
 };

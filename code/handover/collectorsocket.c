@@ -242,10 +242,12 @@ static Bool socketKnock(Grant grant, Bool *believedIO, long to, RegionMeet meet,
   Bool there = fd >= 0 && !still && socketWait((int)fd, end);
   Bool met = there && GrantReceive(grant, believedIO, (int)fd);
 
-  if (!still && (fd == -EAGAIN || (fd >= 0 && !there)))
+  if (!still && (fd == -EAGAIN || (fd >= 0 && !there))) {
+    socketAlone = TRUE;
     StandstillTell();
-  else if (still && fd == -ECONNREFUSED)
+  } else if (still && fd == -ECONNREFUSED) {
     StandstillOver();
+  }
   if (fd >= 0)
     (void)RawCall(SYS_close, fd);
   return met;
@@ -263,20 +265,18 @@ Bool CollectorSocketMeet(Emitter emitter, Grant grant)
   if (!CollectorSocketNamed())
     return FALSE;
   socketRequest(&meet, emitter);
-  still = StandstillNow();
+  socketAlone = still = StandstillNow();
   turn = DescriptorEnter();
   to = socketWay(&kept);
   believed = kept;
   if (to >= 0)
     met = socketKnock(grant, &believed, to, &meet, still);
-  else if (still && to == -ECONNREFUSED)
-    StandstillOver();
   DescriptorLeave(turn);
   /* The socket is kept if the collector at the other end has proved who it is. */
   if (to >= 0 && !kept && (!believed || DescriptorOurs(&socketKept, &status) >= 0 || !DescriptorMay() ||
                            DescriptorTake(&socketKept, (int)to) != ResOK))
     (void)RawCall(SYS_close, to);
-  socketAlone = !met && StandstillNow();
+  socketAlone = socketAlone && !met;
   if (met)
     RawProgramTold(grant->answer.program);
   else
@@ -379,7 +379,7 @@ static long socketNote(RegionMeet note)
 {
   long res = socketInsist(note, socketWAIT);
 
-  if (res == -EAGAIN || (res == -EBADF && socketAlone && socketFound()))
+  if (res == -EAGAIN || (res == -EBADF && socketAlone))
     StandstillNote(note);
   return res;
 }

@@ -98,7 +98,8 @@ void StandstillNote(RegionMeet note)
     res = standstillLink(note->program, place);
   }
   if (res != 0)
-    (void)standstillLink("more", RegionNotesNUMBER);
+    (void)standstillLink("more", RegionMoreNUMBER);
+  (void)standstillLink("notes", RegionNotesNUMBER);
   if (note->note == RegionNoteEXEC) {
     standstillExec.pid = note->self;
     standstillExec.place = place;

@@ -348,20 +348,23 @@ void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack, Bo
   if (lack == 0 && !certain)
     return;
   /* A process that is found has the name that the system gives the file. */
-  name = unrecordedName(unrecorded, realpath(path, real) != NULL ? real : path,
+  name = unrecordedName(unrecorded, path[0] == '/' && realpath(path, real) != NULL ? real : path,
                         certain ? unrecordedFile : unrecordedLack(lack));
   if (name != NULL)
     ++name->hidden;
 }
 
-/* unrecordedJudge -- count a process that does not record itself, or remember that it need not be looked at again */
-static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, uint64_t now)
+/* unrecordedJudge -- count a process that does not record itself, or remember that it need not be looked at again.  One
+ * that was found and is another program by now was noted as that, or will be found as that, but for the `last` time. */
+static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, uint64_t now, Bool last)
 {
   const char *reason = wait->certain ? NULL : unrecordedReason(unrecorded, wait);
   char path[PATH_MAX];
   const char *program = ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) ? path : wait->path;
   Index counted = 0;
 
+  if (wait->seen && !last && strcmp(program, wait->path) != 0)
+    return;
   /* What exec was given is certain; what runs now may be the next program already. */
   if (reason != NULL)
     counted = unrecordedCount(unrecorded, wait, wait->lack != 0 ? wait->path : program, reason);
@@ -413,7 +416,7 @@ void UnrecordedPoll(Unrecorded unrecorded, uint64_t now, Bool last)
 
   for (i = unrecorded->waits; i-- > 0; )
     if (unrecordedDue(&unrecorded->wait[i], now, last)) {
-      unrecordedJudge(unrecorded, &unrecorded->wait[i], now);
+      unrecordedJudge(unrecorded, &unrecorded->wait[i], now, last);
       unrecordedOver(unrecorded, i);
     }
 }

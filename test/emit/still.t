@@ -37,7 +37,7 @@ print "$$\n";
 while (<STDIN>) {
     my $begin = time;
     if (/bare (\d+)/) { system '/usr/bin/env', '-u', 'LD_PRELOAD', $^X, '-e', '1' for 1 .. $1 }
-    elsif (/none (\d+)/) { system '/usr/bin/env', '-u', 'LD_PRELOAD', '/nowhere/none' for 1 .. $1 }
+    elsif (/none (\d+)/) { system '/usr/bin/env', '-u', 'LD_PRELOAD', $ARGV[0] for 1 .. $1 }
     elsif (/run (\d+) (.*)/) { system $2 for 1 .. $1 }
     elsif (/fork/) { if (!fork) { my @all = map { "x$_" } 1 .. 1000; exit } wait }
     elsif (/stays/) { system $^X, '-e', '$| = 1; print "$$\n"; sysread STDIN, $_, 1'; next } # no more: that is for us
@@ -52,7 +52,7 @@ sub session {
     my ($out, $in);
     open my $err, '>&', \*STDERR;
     open STDERR, '>', "$log.err";
-    my $pid = open2($out, $in, @before, $rec, '-o', $log, '--', $^X, '-e', $shell);
+    my $pid = open2($out, $in, @before, $rec, '-o', $log, '--', $^X, '-e', $shell, "$dir/nowhere");
     open STDERR, '>&', $err;
     my $program = <$out> + 0;
     return {pid => $pid, program => $program, in => $in, ask => sub { print $in "$_[0]\n"; return <$out> + 0 },
@@ -125,6 +125,11 @@ for my $met (1, 0) {
     kill STOP => $session->{pid};
     $session->{ask}->('program') for 1 .. 12;
     $session->{ask}->('bare 30') if $met;
+    # Who cannot be executed, though it is there.
+    open my $script, '>', "$dir/nowhere" or die;
+    print $script "#!/nowhere/sh\n";
+    close $script;
+    chmod 0755, "$dir/nowhere";
     $session->{ask}->('none 5') if $met;
     # By the shell itself, or by a program that came while eventrec stood still.
     $session->{ask}->($met ? "run 20 $dir/static" : "run 1 $^X -e 'system q($dir/static) for 1 .. 20'");
@@ -153,9 +158,10 @@ for my $met (1, 0) {
     kill KILL => $session->{pid};
     waitpid $session->{pid}, 0;
     $session->{ask}->('program');
-    is scalar(notices()), 0, 'eventrec is dead: who finds that removes the link';
     $session->{end}->();
-    is ended($log, $session->{program}), '', 'and nothing is missing';
+    is ended($log, $session->{program}), '', 'eventrec is dead: nothing is missing';
+    system "$rec --clean $log >/dev/null 2>&1";
+    is scalar(notices()), 0, 'eventrec --clean removes the link';
 }
 {
     # Nobody goes on: what is left is removed with all the rest.
