@@ -356,29 +356,6 @@ static void collectorLibrary(Collector collector, RendezvousMessage message)
     collectorShallow(collector, message);
 }
 
-/* collectorOwnPath -- a path that means another file for each process, of its own exe or descriptors: as the file that it
- * leads to in this one, or, if that cannot be known any more, through its folder in /proc */
-static void collectorOwnPath(char path[RegionPathMAX], pid_t pid)
-{
-  static const struct {
-    const char *own, *its;
-  } folders[] = {{"/proc/self/", ""}, {"/proc/thread-self/", ""}, {"/dev/fd/", "fd/"}, {"/dev/stdin", "fd/0"}};
-  char its[RegionPathMAX], real[RegionPathMAX];
-  ssize_t length;
-  Index i;
-
-  for (i = 0; i < ARRAY_LENGTH(folders); ++i) {
-    Size own = strlen(folders[i].own);
-    if (strncmp(path, folders[i].own, own) != 0)
-      continue;
-    (void)TextMake(its, sizeof its, "/proc/%u/%s%s", (unsigned)pid, folders[i].its, path + own);
-    length = readlink(its, real, sizeof real - 1);
-    real[length > 0 ? length : 0] = '\0';
-    (void)TextMake(path, RegionPathMAX, "%s", length > 0 && real[0] == '/' ? real : its);
-    return;
-  }
-}
-
 /* collectorStays -- the exec has failed: what its note said is taken back */
 static void collectorStays(Collector collector, RendezvousMessage message, Bool found)
 {
@@ -395,7 +372,6 @@ static void collectorNote(Collector collector, RendezvousMessage message)
   RegionMeet note = &message->request;
   Bool certain = FALSE, found = note->program[0] == '/' || strchr(note->program, '/') == NULL;
 
-  collectorOwnPath(note->program, message->pid);
   if (note->note == RegionNoteSTAYS)
     collectorStays(collector, message, found);
   if (note->note == RegionNoteLOST)

@@ -384,6 +384,21 @@ static long socketNote(RegionMeet note)
   return res;
 }
 
+/* socketOwnPath -- a path that means another file for each process, of its own program or descriptors, as the file that
+ * it leads to in this one; FALSE: it is no such path */
+static Bool socketOwnPath(RegionMeet meet, const char *path)
+{
+  static const char *const own[] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/", "/dev/stdin"};
+  long length = -1;
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(own) && length < 0; ++i)
+    if (strncmp(path, own[i], strlen(own[i])) == 0)
+      length = RawCall(SYS_readlinkat, AT_FDCWD, path, meet->program, sizeof meet->program - 1);
+  meet->program[length > 0 ? length : 0] = '\0';
+  return meet->program[0] == '/';
+}
+
 /* socketProgram -- an absolute path: whoever reads it may do so when we have ended, and our folder with us.  A name is
  * looked for in PATH.  FALSE: it is too long. */
 static Bool socketProgram(RegionMeet meet, const char *path)
@@ -391,6 +406,8 @@ static Bool socketProgram(RegionMeet meet, const char *path)
   Size length = strlen(path);
   TextStruct text;
 
+  if (socketOwnPath(meet, path))
+    return TRUE;
   TextInit(&text, meet->program, sizeof meet->program);
   if (path[0] != '/' && strchr(path, '/') != NULL && RawAbsolute(&text, path) == ResOK && meet->program[0] == '/')
     return TRUE;
