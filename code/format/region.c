@@ -88,14 +88,19 @@ uint64_t RegionForgotten(RegionHeader header)
   return RegionForgotCan(header, events);
 }
 
+/* Without TextFormat: its stack may be a handler's. */
 void RegionNameWrite(Text text, RegionName name, const char *log)
 {
   int shift;
 
-  TextFormat(text, "%s%s", log != NULL ? log : "", log != NULL ? RegionBESIDE : RegionPREFIX);
+  TextString(text, log != NULL ? log : "");
+  TextString(text, log != NULL ? RegionBESIDE : RegionPREFIX);
   for (shift = 60; shift >= 0; shift -= 4)
     TextChar(text, "0123456789abcdef"[name->recording >> shift & 15]);
-  TextFormat(text, "-%u-%u", name->pid, name->number);
+  TextChar(text, '-');
+  TextDecimal(text, name->pid);
+  TextChar(text, '-');
+  TextDecimal(text, name->number);
 }
 
 void RegionLeftWrite(Text text, uint64_t recording, unsigned number)
