@@ -18,7 +18,7 @@ enum { trimSHARE = 8 }; /* an eighth of the limit is given back at a time */
 typedef struct TrimThingStruct {
   enum { TrimBLOCK, TrimHEADER, TrimZEROS, TrimJUNK, TrimEND } what; /* END: what begins there is not all there */
   uint64_t size;
-  BlockHeaderStruct header; /* of a block */
+  BlockHeaderStruct header; /* of a block; of a header block, if somebody has read it, only its process */
 } TrimThingStruct, *TrimThing;
 
 /* trimSize -- how large is the file now?  The window is read again, as the file may have changed.  ResIO: errno says
@@ -125,9 +125,12 @@ static TrimHeader *trimHeaderRead(Trim trim, uint64_t place, Size length)
   return link;
 }
 
+/* trimSeeHeader -- a header block came.  The one whose place it takes goes at once if the walks have passed it: they
+ * would never come to it again, and it would be there alone when the new one has gone.  That is so only if something
+ * was cut away before, and so a header block says that there may be holes. */
 static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
 {
-  TrimHeader *link = trimHeaderRead(trim, place, length), header;
+  TrimHeader *link = trimHeaderRead(trim, place, length), header, its;
 
   if (link == NULL)
     return ResOK;
@@ -138,11 +141,19 @@ static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
       return ResMEMORY;
     header->identity = trim->header.identity;
     header->registry = trim->registry;
+  } else if (header->place < trim->frequent && trim->bearer != 0 &&
+             trimPunch(trim, header->place, header->place + header->length) != ResOK) {
+    return ResIO;
   }
   header->place = place;
   header->length = length;
-  /* The collector has no region, and lives. */
-  header->ended = trim->header.region[0] == '\0' && trim->header.role[0] == '\0';
+  for (its = trim->list[header->identity % TrimLISTS]; its != NULL; its = its->next)
+    if (its->identity == header->identity) {
+      /* The collector has no region, and lives. */
+      its->ended = trim->header.region[0] == '\0' && trim->header.role[0] == '\0';
+      CountRaise(&header->block, its->block);
+      CountRaise(&header->staying, its->staying);
+    }
   return ResOK;
 }
 
@@ -193,15 +204,29 @@ static Bool trimServes(Trim trim, TrimHeader header, uint64_t place, Bool all)
          header->staying > (all ? place : trim->all);
 }
 
-/* trimBury -- the block at `place` goes: if it was the last of a process that has ended, so do its headers */
+/* trimNeeds -- does anything need a process's header blocks, when all up to `place` has gone?  Those of its other
+ * registries go together with its newest, which says that it has ended. */
+static Bool trimNeeds(Trim trim, uint64_t identity, uint64_t place, Bool all)
+{
+  TrimHeader header;
+
+  for (header = trim->list[identity % TrimLISTS]; header != NULL; header = header->next)
+    if (header->identity == identity && (header->place > place || trimServes(trim, header, place + 1, all)))
+      return TRUE;
+  return FALSE;
+}
+
+/* trimBury -- what is at `place` goes: if it was the last of a process that has ended, so do its header blocks */
 static Res trimBury(Trim trim, uint64_t identity, uint64_t place, Bool all)
 {
   TrimHeader *link = &trim->list[identity % TrimLISTS];
   Res res = ResOK;
 
+  if (trimNeeds(trim, identity, place, all))
+    return ResOK;
   while (*link != NULL && res == ResOK) {
     TrimHeader header = *link;
-    if (header->identity != identity || header->place > place || trimServes(trim, header, place + 1, all)) {
+    if (header->identity != identity) {
       link = &header->next;
       continue;
     }
@@ -213,23 +238,15 @@ static Res trimBury(Trim trim, uint64_t identity, uint64_t place, Bool all)
 }
 
 /* trimHeaderGoes -- does nothing need a header block any more? */
-static Bool trimHeaderGoes(Trim trim, uint64_t place, Size length, Bool all, Bool now)
+static Bool trimHeaderGoes(Trim trim, uint64_t place, TrimThing thing, Bool all)
 {
-  TrimHeader *link = trimHeaderRead(trim, place, length), header;
+  TrimHeader *link = trimHeaderRead(trim, place, (Size)thing->size);
 
   if (link == NULL)
     return TRUE;
-  header = *link;
-  if (header == NULL || header->place > place)
-    return TRUE;
-  if (!all || trimServes(trim, header, place, all))
-    return FALSE;
-  /* Its process has ended, and of its blocks none is left. */
-  if (now) {
-    *link = header->next;
-    free(header);
-  }
-  return TRUE;
+  thing->header.process = trim->header.identity;
+  /* There is a newer one, or its process has ended, and of its blocks none is left. */
+  return *link == NULL || (*link)->place > place || (all && !trimNeeds(trim, trim->header.identity, place, TRUE));
 }
 
 /* ---- What is cut away ---- */
@@ -249,7 +266,7 @@ static Bool trimGoes(Trim trim, TrimWalk walk, TrimThing thing, uint64_t offset)
   case TrimZEROS:
     return TRUE; /* so that the holes beside it become one */
   case TrimHEADER:
-    return trimHeaderGoes(trim, offset, (Size)thing->size, walk->all, walk->now);
+    return trimHeaderGoes(trim, offset, thing, walk->all);
   case TrimBLOCK:
     return walk->all || !trimStays(trim, &thing->header);
   default:
@@ -290,10 +307,10 @@ static Res trimWalk(Trim trim, TrimWalk walk, uint64_t from, uint64_t to, uint64
     walk->to = from + thing.size;
     if (thing.what != TrimZEROS)
       walk->bytes += thing.size;
-    if (thing.what != TrimBLOCK)
-      continue;
     if (walk->now && (res = trimBury(trim, thing.header.process, from, walk->all)) != ResOK)
       break;
+    if (thing.what != TrimBLOCK)
+      continue;
     ++walk->dropped.blocks;
     walk->dropped.events += thing.header.count;
     CountRaise(&walk->dropped.ticks, thing.header.last);

@@ -247,6 +247,104 @@ static void testMany(uint64_t *seed, Count processes)
   MakeProcessFree(process);
 }
 
+/* trimBlocks -- append `n` whole blocks: of definitions, or of what is frequent */
+static void trimBlocks(int fd, MakeBlock block, Count n, uint64_t *tick)
+{
+  static const char name[] = "the name of something that is defined here, and needed as long as it is mentioned";
+  Bool rare = block->header.kind == EventKindUser;
+  MakeStruct make = {0};
+
+  for (; n > 0; --n) {
+    while (block->header.used < 5400) {
+      uint64_t id = block->header.before + block->header.count;
+      (void)MakeEvent(block, rare ? EventInternCODE : EventPoolFreeCODE, ++*tick, (uint64_t[]){id, id},
+                      rare ? name : NULL);
+      ++written;
+      definitions += rare;
+    }
+    MakeBlockEnd(&make, block, BlockFlagSEALED);
+    MakeBlockNext(block, *tick);
+  }
+  if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
+    makeFail(path);
+  MakeFree(&make);
+}
+
+/* trimHeader -- append a header block of a process, which is expected to end if it has a block: `ended`, its closing
+ * one, which counts its blocks */
+static void trimHeader(int fd, MakeProcess process, MakeBlock block, Bool ended)
+{
+  MakeProcessStruct its = *process;
+  static char lines[HeaderMAX];
+  MakeStruct make = {0};
+  TextStruct text;
+
+  its.header.open = block != NULL;
+  its.header.ended = ended;
+  its.header.streams = ended;
+  if (block != NULL && !ended)
+    strcpy(its.header.region, "/dev/shm/none");
+  TextInit(&text, lines, sizeof lines);
+  if (ended)
+    HeaderStreamWrite(&text, &(HeaderStreamStruct){.stream = block->header.stream, .blocks = block->header.sequence,
+                                                   .events = block->header.before});
+  TextString(&text, process->registryText);
+  TextBytes(&text, "", 1);
+  its.registryText = lines;
+  MakeHeader(&make, &its);
+  if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
+    makeFail(path);
+  MakeFree(&make);
+}
+
+/* trimUntil -- events of process 10 come until definitions before `place` have gone, too */
+static void trimUntil(int fd, Trim trim, uint64_t place, uint64_t *tick)
+{
+  while (trim->all <= place) {
+    trimBlocks(fd, &blocks[trimStreams - 1], 1, tick);
+    trimBlocks(fd, &blocks[0], 1, tick);
+    if (TrimNewest(trim) != ResOK)
+      makeFail("TrimNewest");
+  }
+}
+
+/* testEnds -- a process ends after all that it wrote has gone: while the log has a header block of it, it says so */
+static void testEnds(const char *types, const char *name)
+{
+  static MakeBlockStruct block;
+  MakeProcess process = MakeProcessNew(10, 1), brief = MakeProcessNew(4711, 2);
+  int fd = trimBegin(process);
+  uint64_t tick = 1, faults = 0;
+  LogSummaryStruct summary;
+  TrimSeenStruct seen;
+  struct stat status;
+  Trim trim;
+  Index i;
+
+  if (TrimCreate(&trim, fd, TrimLimitMIN, trimStay) != ResOK)
+    makeFail("TrimCreate");
+  MakeBlockBegin(&block, brief, 4711, EventKindObject, 0, 1);
+  trimHeader(fd, brief, &block, FALSE);
+  trimBlocks(fd, &block, 1, &tick);
+  trimHeader(fd, process, NULL, FALSE); /* the newest: it will tell what has gone */
+  (void)fstat(fd, &status);
+  trimUntil(fd, trim, (uint64_t)status.st_size, &tick);
+  TapOk(trimRead(&seen, &summary) && seen.notes == 2, "a process that has not ended (%s) lacks its end: %s", name,
+        seen.note);
+  brief->registryText = types;
+  trimHeader(fd, brief, &block, TRUE);
+  (void)fstat(fd, &status);
+  for (i = 0; i < 12; ++i) {
+    trimUntil(fd, trim, (uint64_t)status.st_size * i / 10, &tick);
+    faults += !trimRead(&seen, &summary) || seen.gaps > 0 || seen.notes != 1;
+  }
+  TapIs(faults, 0, "one that has does not, while its header blocks go: %s", seen.note);
+  TrimDestroy(trim);
+  (void)close(fd);
+  MakeProcessFree(process);
+  MakeProcessFree(brief);
+}
+
 /* planted -- does the check see that a field has a value which it cannot have? */
 static Bool planted(Trim trim, void *field, const void *value, Size size)
 {
@@ -324,6 +422,8 @@ int main(void)
   testCheck(&seed);
   testKeep(&seed, much ? 80000 : 800);
   testMany(&seed, much ? 20000 : 500);
+  testEnds(EventRegistryTEXT, "the types it began with");
+  testEnds(EventRegistryTEXT "event: 0x0fff Late User 0 W late\n", "and types that came later");
   (void)unlink(path);
   return TapDone();
 }
