@@ -402,9 +402,10 @@ static Res trimDrop(Trim trim, uint64_t *cursor, uint64_t to, uint64_t bytes, Bo
 
 Res TrimNewest(Trim trim)
 {
-  uint64_t share = trim->limit / trimSHARE, target = trim->limit, half = trim->limit / 2, old = 0;
+  uint64_t share = trim->limit / trimSHARE, spare = share / 2, target = trim->limit, old = 0;
   struct stat status;
 
+  /* What defines something goes only where the limit is near, and then `spare' of it. */
   AVER(TrimCheck(trim));
   for (;; target = trim->limit - share) {
     Res res = trimSize(trim, &status);
@@ -412,12 +413,12 @@ Res TrimNewest(Trim trim)
       res = trimSee(trim);
     if (res != ResOK || trim->file.size <= trim->freed + target)
       return res;
-    if (target == trim->limit) /* the newest half stays, whatever it is; what is appended below does not count */
-      old = trim->seen > half ? trim->seen - half : 0;
+    if (target == trim->limit) /* the newest stays, whatever it is; what is appended below does not count */
+      old = trim->seen > share ? trim->seen - share : 0;
     if (trim->frequent < old)
       res = trimDrop(trim, &trim->frequent, old, share, FALSE);
-    else if (trim->all < trim->frequent)
-      res = trimDrop(trim, &trim->all, trim->frequent, share, TRUE);
+    else if (trim->all < trim->frequent && trim->file.size > trim->freed + trim->limit - spare)
+      res = trimDrop(trim, &trim->all, trim->frequent, spare, TRUE);
     else
       return ResOK;
     if (res != ResOK)

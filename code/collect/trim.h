@@ -1,9 +1,9 @@
 /* trim.h -- a log that stays small: what is oldest is given back to the file system
  *
  * A recording that stays on keeps the newest part of its log.  Whole old blocks become holes in the file: places stay
- * what they are, so others may append and read meanwhile, and the log is sound at every moment.  Blocks of kinds that
- * define things stay as long as they and the newest half of the rest fit; of header blocks those stay that something
- * needs.  A line in a header block that is appended first tells how much was cut away.
+ * what they are, so others may append and read meanwhile, and the log is sound at every moment.  Blocks that define
+ * things stay as long as they and the newest eighth of the log fit; of header blocks those stay that something needs.
+ * A line in a header block that is appended first tells how much was cut away.
  *
  * Always true (TrimCheck): all <= frequent <= seen; limit >= TrimLimitMIN; page is a power of two.
  *

@@ -270,6 +270,51 @@ static void trimBlocks(int fd, MakeBlock block, Count n, uint64_t *tick)
   MakeFree(&make);
 }
 
+/* testDefinitions -- definitions of which the pages take three fifths of the limit stay, however much is frequent */
+static void testDefinitions(void)
+{
+  MakeProcess process = MakeProcessNew(10, 1);
+  int fd = trimBegin(process);
+  uint64_t tick = 1, largest = 0;
+  LogSummaryStruct summary;
+  TrimSeenStruct seen;
+  struct stat status;
+  Trim trim;
+  Index i;
+
+  if (TrimCreate(&trim, fd, trimLIMIT, trimStay) != ResOK)
+    makeFail("TrimCreate");
+  for (i = 0; i < 600; ++i) {
+    trimBlocks(fd, &blocks[trimStreams - 1], i < 130 ? 1 : 0, &tick);
+    trimBlocks(fd, &blocks[0], 3, &tick);
+    if (TrimNewest(trim) != ResOK)
+      makeFail("TrimNewest");
+    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
+      largest = (uint64_t)status.st_blocks * 512;
+  }
+  TapOk(trimRead(&seen, &summary) && seen.gaps == 0, "a log of which definitions are the most is sound: %s", seen.gap);
+  TapIs(seen.definitions, definitions, "and all of them are there");
+  TapIs(seen.events + summary.dropped, written, "and the counts agree");
+  TapOk(seen.events > definitions, "and so are the newest of the other events");
+  TapOk(largest < trimLIMIT + trimLIMIT / 8, "it never takes much more than its limit: %llu",
+        (unsigned long long)largest);
+  for (; i < 1200; ++i) {
+    trimBlocks(fd, &blocks[trimStreams - 1], 1, &tick);
+    trimBlocks(fd, &blocks[0], 1, &tick);
+    if (TrimNewest(trim) != ResOK)
+      makeFail("TrimNewest");
+    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
+      largest = (uint64_t)status.st_blocks * 512;
+  }
+  TapOk(trimRead(&seen, &summary) && seen.gaps == 0 && seen.definitions < definitions &&
+          seen.events + summary.dropped == written && largest < trimLIMIT + trimLIMIT / 8,
+        "if there are more of them than fit, the oldest go: %s", seen.gap);
+  TapOk(seen.events - seen.definitions >= 3 * 500, "and the newest of the other events are there still");
+  TrimDestroy(trim);
+  (void)close(fd);
+  MakeProcessFree(process);
+}
+
 /* trimHeader -- append a header block of a process, which is expected to end if it has a block: `ended`, its closing
  * one, which counts its blocks */
 static void trimHeader(int fd, MakeProcess process, MakeBlock block, Bool ended)
@@ -422,6 +467,7 @@ int main(void)
   testCheck(&seed);
   testKeep(&seed, much ? 80000 : 800);
   testMany(&seed, much ? 20000 : 500);
+  testDefinitions();
   testEnds(EventRegistryTEXT, "the types it began with");
   testEnds(EventRegistryTEXT "event: 0x0fff Late User 0 W late\n", "and types that came later");
   (void)unlink(path);
