@@ -19,11 +19,12 @@
 #include "plinth/rawsyscall.h"
 
 enum {
-  drainHeaderEvery = 4 << 20, /* bytes between two header blocks */
-  drainSMALL = 128,           /* slots of which notes were taken, at most, in what is used again */
-  drainFew = 16,              /* blocks that wait until the process's header block is due */
-  drainSlotsMIN = 8,          /* that a process can do anything with */
-  drainLettingGo = 16         /* rounds before a process that fills blocks all the time goes on by itself */
+  drainHeaderEvery = 4 << 20,  /* bytes between two header blocks */
+  drainDefineEvery = 64 << 10, /* and between two looks at open blocks that define something, at least */
+  drainSMALL = 128,            /* slots of which notes were taken, at most, in what is used again */
+  drainFew = 16,               /* blocks that wait until the process's header block is due */
+  drainSlotsMIN = 8,           /* that a process can do anything with */
+  drainLettingGo = 16          /* rounds before a process that fills blocks all the time goes on by itself */
 };
 
 /* drainFill -- all of the region's header that is known: what the process may rely on, and others find it by */
@@ -267,7 +268,12 @@ Count DrainRound(Drain drain, DrainWhat what)
 void DrainRepeat(Drain drain)
 {
   if (drain->unheaded >= drainHeaderEvery && drainAgain(drain) == ResOK)
-    drain->unheaded = 0;
+    drain->unheaded = drain->defined = 0;
+  /* First early, as most modules are told early, and then ever more rarely. */
+  if (drain->unheaded >= drain->defined + drain->defined / 2 + drainDefineEvery) {
+    drain->defined = drain->unheaded;
+    (void)DrainRound(drain, DrainDEFINED);
+  }
 }
 
 void DrainShut(Drain drain)

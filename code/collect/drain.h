@@ -11,8 +11,8 @@
  *
  * One thread.
  *
- * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hostile      Tests:
- * test/collect/collecttest.c
+ * Design: design/collector.md .hand, .hand.header, .hand.count, .hand.order, .hand.defined, .hostile      Tests:
+ * test/collect/collecttest.c, test/collect/definitions.t
  */
 #ifndef COLLECT_DRAIN_H
 #define COLLECT_DRAIN_H
@@ -117,7 +117,8 @@ typedef struct DrainStruct {
   uint64_t identity;
   uint32_t policy;          /* RegionPolicy... */
   uint64_t now;             /* when the round began: monotonic, ns */
-  uint64_t unheaded;        /* bytes since its last header block */
+  uint64_t unheaded;        /* bytes since its last header block, */
+  uint64_t defined;         /* and how many these were at the last DrainDEFINED */
   Bool muted;               /* nothing of it is wanted: blocks are freed and not written */
   Bool owed;                /* its header block is known, and not in the log */
   Bool counted;             /* among those of which there is one */
@@ -137,16 +138,17 @@ typedef struct DrainStruct {
 } DrainStruct, *Drain;
 
 typedef enum DrainWhat {
-  DrainFULL,  /* blocks that are full, as the policy has it */
-  DrainSHOWN, /* and what open ones of streams that are sent hold: they stay open, and come again */
-  DrainHELD,  /* all that are full, those that RegionPolicyOVERWRITE keeps, too */
-  DrainFLUSH, /* and what all open ones hold, the flight recorder's, too */
-  DrainALL    /* everything that was sent: the process is dead */
+  DrainFULL,    /* blocks that are full, as the policy has it */
+  DrainDEFINED, /* and what open ones hold that tell of modules and stacks: they stay open, and come again */
+  DrainSHOWN,   /* and what all open ones of streams that are sent hold */
+  DrainHELD,    /* all that are full, those that RegionPolicyOVERWRITE keeps, too */
+  DrainFLUSH,   /* and what all open ones hold, the flight recorder's, too */
+  DrainALL      /* everything that was sent: the process is dead */
 } DrainWhat;
 
 static inline Bool DrainTakesOpen(DrainWhat what)
 {
-  return what == DrainSHOWN || what >= DrainFLUSH;
+  return what == DrainDEFINED || what == DrainSHOWN || what >= DrainFLUSH;
 }
 
 /* DrainMake -- make a region for a process, and map it
@@ -179,7 +181,7 @@ extern uint32_t DrainWorth(Drain drain);
 /* DrainRound -- take what is there into the batch; how many blocks that was */
 extern Count DrainRound(Drain drain, DrainWhat what);
 
-/* DrainRepeat -- put the header block into the batch again if that is due */
+/* DrainRepeat -- put the header block, or open blocks that define something, into the batch again if that is due */
 extern void DrainRepeat(Drain drain);
 
 /* DrainShut -- switch off what the process sends */

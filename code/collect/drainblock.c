@@ -287,7 +287,7 @@ static Bool takingOpen(Taking taking)
       __atomic_load_n(&taking->drain->header->state[taking->slot], __ATOMIC_ACQUIRE) != taking->state)
     return FALSE;
   if (taking->tally.used == 0 || before == BlockBeforeUNKNOWN ||
-      (taking->what == DrainSHOWN &&
+      (taking->what <= DrainSHOWN &&
        ((taking->block->flags & BlockFlagUNSENT) != 0 || RegionOverwrites(taking->drain->header, taking->block))) ||
       note->count >= taking->tally.count)
     return FALSE;
@@ -422,6 +422,9 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
   if (!takingSized(&taking) || taking.note->mark == drainBATCHED || takingRetained(&taking))
     return FALSE;
   takingRead(&taking, &header, sizeof header);
+  if (what == DrainDEFINED && (state & RegionFULL) == 0 && header.kind != EventKindSystem &&
+      BlockStreamPlace(&header) == header.kind)
+    return FALSE;
   drain->used = slot < drain->used ? drain->used : slot + 1;
   if (taking.note->first != header.first) {
     taking.note->first = header.first;
