@@ -13,7 +13,8 @@
 
 enum {
   moduleLOAD = TypeCacheCLIENT, moduleUNLOAD, moduleBUILD,
-  moduleBackMAX = 64 /* modules before an address that are looked at */
+  moduleHeightMAX = 64,        /* of the tree */
+  moduleVisitsMAX = 1 << 12    /* nodes that one search looks at */
 };
 
 enum { moduleBASE, moduleSIZE, moduleTEXT };
@@ -29,6 +30,16 @@ typedef struct moduleTellStruct {
   ModuleStruct module; /* what the event has of it; `from` is its time */
 } moduleTellStruct, *ModuleTell;
 
+/* What a node of the tree knows of the modules below it; one without modules has an end of 0. */
+typedef struct moduleRangeStruct {
+  uint64_t end;         /* the highest */
+  uint64_t first, last; /* when one was loaded: the earliest and the latest */
+  uint64_t gone;        /* when one was unloaded: the latest */
+} moduleRangeStruct, *ModuleRange;
+
+/* Which modules with an address are looked for: loaded at the time, after it or before it. */
+typedef enum moduleWhen { moduleTHEN, moduleLATER, moduleEARLIER } moduleWhen;
+
 struct ModuleMapStruct {
   StringsStruct strings;
   TypeCacheStruct types; /* TypeCacheTellStructs */
@@ -37,6 +48,8 @@ struct ModuleMapStruct {
   Count modules, processes;
   Module module;         /* owned */
   Index *first;          /* owned; by process, one more: where its modules begin */
+  unsigned height;       /* of the tree over all modules: it has 1 << height leaves */
+  ModuleRange range;     /* owned; the root is 1, children of n are 2n and 2n + 1, the leaf of module i is leaves + i */
   Bool failed;           /* there was no memory for an event */
 };
 
@@ -148,6 +161,37 @@ static void moduleSettle(ModuleMap map, ModuleTell tell, Count n)
     }
 }
 
+static moduleRangeStruct moduleLeaf(Module module)
+{
+  return (moduleRangeStruct){module->base + module->size, module->from, module->from, module->to};
+}
+
+static moduleRangeStruct moduleBoth(const moduleRangeStruct *a, const moduleRangeStruct *b)
+{
+  return (moduleRangeStruct){a->end > b->end ? a->end : b->end, a->first < b->first ? a->first : b->first,
+                             a->last > b->last ? a->last : b->last, a->gone > b->gone ? a->gone : b->gone};
+}
+
+/* moduleTree -- make the tree over all modules */
+static Res moduleTree(ModuleMap map)
+{
+  Count leaves;
+  Index i;
+
+  while ((Count)1 << map->height < map->modules)
+    ++map->height;
+  leaves = (Count)1 << map->height;
+  map->range = malloc(2 * leaves * sizeof *map->range);
+  if (map->range == NULL)
+    return ResMEMORY;
+  for (i = 0; i < leaves; ++i)
+    map->range[leaves + i] = i < map->modules ? moduleLeaf(&map->module[i])
+                                              : (moduleRangeStruct){.first = UINT64_MAX};
+  for (i = leaves - 1; i > 0; --i)
+    map->range[i] = moduleBoth(&map->range[2 * i], &map->range[2 * i + 1]);
+  return ResOK;
+}
+
 Res ModuleMapSettle(ModuleMap map)
 {
   uint64_t most = 0;
@@ -179,7 +223,7 @@ Res ModuleMapSettle(ModuleMap map)
   }
   for (i = 0; i < map->processes; ++i)
     map->first[i + 1] += map->first[i];
-  return ResOK;
+  return moduleTree(map);
 }
 
 static Bool moduleChoose(void *data, LogProcess process, EventType type)
@@ -225,26 +269,57 @@ void ModuleMapDestroy(ModuleMap map)
   free(map->tell);
   free(map->module);
   free(map->first);
+  free(map->range);
   free(map);
 }
 
-/* moduleBetter -- is `module` rather than `than` what an address belonged to at that time? */
-static Bool moduleBetter(Module module, Module than, uint64_t time)
+/* moduleMay -- may one of these modules be better than the best that was found?  Exact for a leaf. */
+static Bool moduleMay(const moduleRangeStruct *range, moduleWhen when, uint64_t time, uint64_t address, Module best)
 {
-  Bool there = module->from <= time && time < module->to, was = than->from <= time && time < than->to;
+  if (range->end <= address)
+    return FALSE;
+  if (when == moduleLATER)
+    return range->last > time && (best == NULL || range->first < best->from);
+  return range->first <= time && (when == moduleEARLIER || range->gone > time) &&
+         (best == NULL || range->last > best->from);
+}
 
-  if (there != was)
-    return there;
-  if ((module->from > time) != (than->from > time))
-    return module->from > time;
-  return module->from > time ? module->from < than->from : module->from > than->from;
+/* moduleSearch -- of the modules from `first` to `limit`, all of which begin at the address or before it, the one that
+ * has it: the newest, or of those that were loaded later the first; NULL: none.  One base has its modules in order of
+ * time, and the better end of each node comes first: so however often a place was used again, a search goes down the
+ * tree once, and once more for each other base whose modules had the address.  Only in a forged log can thousands have
+ * it at one time; then some one of them is found. */
+static Module moduleSearch(ModuleMap map, Index first, Index limit, moduleWhen when, uint64_t time, uint64_t address)
+{
+  struct { Index node; unsigned height; } stack[moduleHeightMAX + 1] = {{1, map->height}}, one;
+  Index right = when != moduleLATER; /* the child that is looked at first */
+  Count depth = 1, visits;
+  Module best = NULL;
+
+  for (visits = 0; depth > 0 && visits < moduleVisitsMAX; ++visits) {
+    Index leaf;
+    one = stack[--depth];
+    leaf = (one.node << one.height) - ((Count)1 << map->height);
+    if (leaf >= limit || leaf + ((Count)1 << one.height) <= first ||
+        !moduleMay(&map->range[one.node], when, time, address, best))
+      continue;
+    if (one.height == 0) {
+      best = &map->module[leaf];
+      continue;
+    }
+    --one.height;
+    one.node = 2 * one.node + !right;
+    stack[depth++] = one;
+    one.node ^= 1;
+    stack[depth++] = one;
+  }
+  return best;
 }
 
 Module ModuleMapFind(ModuleMap map, Index process, uint64_t time, uint64_t address)
 {
   Index low, high, first;
-  Module best = NULL;
-  Count back;
+  Module module;
 
   if (process >= map->processes)
     return NULL;
@@ -257,12 +332,15 @@ Module ModuleMapFind(ModuleMap map, Index process, uint64_t time, uint64_t addre
     else
       high = middle;
   }
-  for (back = 0; low > first && map->module[low - 1].most > address && back < moduleBackMAX; ++back, --low) {
-    Module module = &map->module[low - 1];
-    if (address - module->base < module->size && (best == NULL || moduleBetter(module, best, time)))
-      best = module;
-  }
-  return best;
+  if (low == first || map->module[low - 1].most <= address)
+    return NULL;
+  module = &map->module[low - 1];
+  if (low - 1 == first || module[-1].most <= address) /* no other has it at any time */
+    return module;
+  if ((module = moduleSearch(map, first, low, moduleTHEN, time, address)) == NULL &&
+      (module = moduleSearch(map, first, low, moduleLATER, time, address)) == NULL)
+    module = moduleSearch(map, first, low, moduleEARLIER, time, address);
+  return module;
 }
 
 Count ModuleMapNumber(ModuleMap map, Module module)
@@ -275,8 +353,15 @@ const char *ModuleMapString(ModuleMap map, uint32_t string, Size *lengthReturn)
   return StringsAt(&map->strings, string, lengthReturn);
 }
 
+/* moduleRangeIs -- has the node what `range` says? */
+static Bool moduleRangeIs(ModuleMap map, Index node, moduleRangeStruct range)
+{
+  return memcmp(&map->range[node], &range, sizeof range) == 0;
+}
+
 Bool ModuleMapCheck(ModuleMap map)
 {
+  Count leaves = (Count)1 << map->height;
   Index i;
 
   for (i = 0; i < map->modules; ++i) {
@@ -287,6 +372,11 @@ Bool ModuleMapCheck(ModuleMap map)
         (module[-1].base > module->base || module[-1].most > module->most ||
          (module[-1].base == module->base && module[-1].from > module->from)))
       return FALSE;
+    if (!moduleRangeIs(map, leaves + i, moduleLeaf(module)))
+      return FALSE;
   }
+  for (i = 1; i < leaves; ++i)
+    if (!moduleRangeIs(map, i, moduleBoth(&map->range[2 * i], &map->range[2 * i + 1])))
+      return FALSE;
   return map->first[map->processes] == map->modules;
 }

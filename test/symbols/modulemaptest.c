@@ -152,6 +152,32 @@ static void testRandom(uint64_t *state)
   ModuleMapDestroy(map);
 }
 
+/* testMany -- more modules in turn than anybody looks at one by one: `slide` bytes below each other, if not at one base */
+static void testMany(Count many, uint64_t slide)
+{
+  ModuleMap map = mapMake();
+  char path[32], name[32];
+  Count wrong = 0;
+  Index i;
+
+  for (i = 0; i < many; ++i) {
+    uint64_t base = 0x40000000 - slide * (i % 500);
+    (void)snprintf(path, sizeof path, "/m/%zu", i);
+    (void)tell(map, 1, 0x0904, 10 * i + 10, base, 0x40001000 - base, path);
+    (void)tell(map, 1, 0x0908, 10 * i + 15, base, 0, NULL);
+  }
+  TapOk(ModuleMapSettle(map) == ResOK && ModuleMapCheck(map), "%zu modules come and go", many);
+  for (i = 0; i < many; ++i) {
+    Index later = i + 1 < many ? i + 1 : i; /* of the time after it was unloaded */
+    (void)snprintf(name, sizeof name, "%zu", i);
+    wrong += strcmp(nameOf(map, ModuleMapFind(map, 1, 10 * i + 12, 0x40000010)), name) != 0;
+    (void)snprintf(name, sizeof name, "%zu", later);
+    wrong += strcmp(nameOf(map, ModuleMapFind(map, 1, 10 * i + 17, 0x40000010)), name) != 0;
+  }
+  TapOk(wrong == 0, "at each time the one that was there is found, %zu are not", wrong);
+  ModuleMapDestroy(map);
+}
+
 int main(void)
 {
   uint64_t state = TapSeed();
@@ -166,5 +192,7 @@ int main(void)
   }
   testReload();
   testRandom(&state);
+  testMany(20000, 0);
+  testMany(2000, 0x1000);
   return TapDone();
 }
