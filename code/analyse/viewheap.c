@@ -373,6 +373,9 @@ LogRequest ViewHeapRequest(ViewHeap shared)
   if (!shared->events)
     HeapChoose(request, &shared->only);
   HeapOffPart(shared->heap, &shared->only);
+  if (shared->names != NULL && shared->names->wanted &&
+      CodeNamesModules(&shared->numbers.modules, shared->names) != ResOK)
+    shared->failed = TRUE;
   return request;
 }
 

@@ -78,7 +78,7 @@ extern void ViewHeapJoin(ViewHeap shared, ViewClient client);
 extern void ViewHeapBook(ViewHeap shared);
 extern Bool ViewHeapJoined(ViewHeap shared);
 
-/* ViewHeapRequest -- to be served once, when all have joined */
+/* ViewHeapRequest -- to be served once, when all have joined; reads the log's modules if names are wanted */
 extern LogRequest ViewHeapRequest(ViewHeap shared);
 
 /* ViewHeapFinish -- it has been served; each view may say so.  ResMEMORY. */

@@ -81,16 +81,25 @@ Count CodeNamesRequests(LogRequest requests[CodeRequestsMAX], CodeNames names)
   return 1;
 }
 
+Res CodeNamesModules(ModuleMap *modulesReturn, CodeNames names)
+{
+  if (names->res == ResOK && names->symbols == NULL) {
+    names->res = CodeSymbolsCreate(&names->symbols, names->log, names->note, names->data);
+    if (names->res == ResOK && !names->lines)
+      CodeSymbolsUnlined(names->symbols);
+  }
+  if (names->res == ResOK)
+    *modulesReturn = CodeSymbolsModules(names->symbols);
+  return names->res;
+}
+
 Res CodeNamesRead(CodeNames names)
 {
-  if (names->symbols != NULL || names->res != ResOK)
-    return names->res;
-  names->res = FrameTableStatus(names->frames);
+  ModuleMap modules;
+
   if (names->res == ResOK)
-    names->res = CodeSymbolsCreate(&names->symbols, names->log, names->note, names->data);
-  if (names->res == ResOK && !names->lines)
-    CodeSymbolsUnlined(names->symbols);
-  return names->res;
+    names->res = FrameTableStatus(names->frames);
+  return CodeNamesModules(&modules, names);
 }
 
 /* namesString -- the number of a string, which may be NULL; 0: it is, or there is no memory */

@@ -1,8 +1,8 @@
 /* codenames.h -- who the callers of a site or stack are: functions of modules, or offsets in them where no symbols are
  *
  * The frames of stacks are learned by a request of their own, from the log's beginning on, so that a choice of events
- * has them, too; it is served in the pass of those who ask.  Modules and their symbols are read when the first name is
- * asked for, behind the pass.
+ * has them, too; it is served in the pass of those who ask.  Modules are read before it where sites are to be told
+ * apart by them (sitenumbers.h), and their symbols when the first name is asked for, behind the pass.
  *
  * Wrappers of malloc (operator new, g_malloc, xmalloc ...) are left out of stacks, by a table of names and by what the
  * user says: who called them is what a person wants to know.
@@ -68,7 +68,10 @@ enum { CodeRequestsMAX = 1 };
 extern void CodeNamesWant(CodeNames names);
 extern Count CodeNamesRequests(LogRequest requests[CodeRequestsMAX], CodeNames names);
 
-/* CodeNamesRead -- the pass is over: read modules and symbols, once; as LogRead; ResMEMORY */
+/* CodeNamesModules -- the modules of the log, which are read now, with the symbols that it has, once; as LogRead;
+ *   ResMEMORY.  Not within a pass.
+ * CodeNamesRead -- the pass is over: the same, and frames are known */
+extern Res CodeNamesModules(ModuleMap *modulesReturn, CodeNames names);
 extern Res CodeNamesRead(CodeNames names);
 
 /* CodeNamesFrames -- where the callers of a site are, the innermost first; one at least.  What lies beyond the

@@ -332,6 +332,28 @@ subtest 'many modules' => sub {
     is(slurp("$Dir/errors"), '', 'without a word');
 };
 
+# Two libraries that take turns at one address, more often than anybody looks at one after the other.
+subtest 'modules that take turns' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $turns = spew("$Dir/turns.c", join "\n", '#include <dlfcn.h>', '#include <stddef.h>', 'int main(int n, char **arg) { int i; for (i = 0; i < 140; ++i) {',
+        'void *(*get)(void); void *library = dlopen(arg[1 + i % 2], RTLD_NOW); if (library == NULL) return 1;',
+        '*(void **)&get = dlsym(library, "get"); get(); dlclose(library); } return n - 3; }', '');
+    my $cc = $ENV{CC} // 'cc';
+    for (qw(odd even)) {
+        my $c = spew("$Dir/$_.c", "#include <stdlib.h>\n__attribute__((noinline)) static void *$_(void)\n" .
+            "{ void *p = malloc(100); __asm__ volatile (\"\" : : \"r\"(p)); return p; }\n" .
+            "void *get(void) { void *p = $_(); __asm__ volatile (\"\"); return p; }\n");
+        system("$cc -g -O1 -shared -fPIC -o $Dir/$_.so $c") == 0 or plan skip_all => 'cannot be compiled';
+    }
+    system("$cc -O1 -o $Dir/turns $turns -ldl") == 0 or plan skip_all => 'cannot be compiled';
+    for my $depth (16, 1) {
+        my ($status, undef, $err) = run("$B/bin/eventrec", '-s', $depth, '-o', "$Dir/turns$depth.paw", '--', "$Dir/turns", "$Dir/even.so", "$Dir/odd.so");
+        is($status, 0, "recorded with -s $depth") or diag $err;
+        my %sites = byPlace(json('sites', "$Dir/turns$depth.paw"));
+        is_deeply([map { $_->{allocated_objects} } @sites{qw(even odd)}], [70, 70], 'each has what it allocated');
+    }
+};
+
 subtest 'wrappers of malloc' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
     my $log = "$Dir/wrapped.paw";

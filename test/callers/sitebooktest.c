@@ -238,6 +238,54 @@ static void testNumbers(void)
   SiteNumbersFinish(&numbers);
 }
 
+/* testTurns -- an address that is in one module, and then in another one */
+static void testTurns(void)
+{
+  static const char text[] = "kind: 8 System\nevent: 0x0904 ModuleLoad System 1 AWS base size path\n"
+                             "event: 0x0908 ModuleUnload System 1 AW base size\n";
+  static SiteNumbersStruct numbers;
+  RegistryStruct registry;
+  EventTypeStruct types[4];
+  struct LogProcessStruct process = {.registry = &registry};
+  ModuleMap map = NULL;
+  uint32_t first, second;
+  Index i;
+
+  RegistryInit(&registry, types, ARRAY_LENGTH(types), (WidthsStruct){sizeof(uint64_t), FALSE});
+  TapOk(RegistryText(&registry, text, sizeof text - 1) == ResOK && ModuleMapMake(&map, 1) == ResOK, "a map of modules");
+  process.header.widths = registry.widths;
+  for (i = 0; i < 4; ++i) {
+    EventType type = RegistryFind(&registry, i % 2 == 0 ? 0x0904 : 0x0908);
+    uint64_t word[] = {0x1000, 0x1000};
+    unsigned char bytes[64] = {0};
+    struct LogEventStruct event = {.time = 100 + 100 * i, .process = &process, .type = type, .bytes = bytes};
+    memcpy(bytes + type->offset[0], word, sizeof *word);
+    memcpy(bytes + type->offset[1], word, sizeof *word);
+    event.length = (uint16_t)type->length;
+    if (i % 2 == 0) {
+      bytes[type->offset[2]] = (unsigned char)('a' + i);
+      event.length = (uint16_t)(type->length + 2);
+    }
+    (void)ModuleMapTake(map, &event);
+  }
+  TapOk(ModuleMapSettle(map) == ResOK, "with two that took turns at an address");
+  SiteNumbersInit(&numbers);
+  numbers.modules = map;
+  first = SiteNumbersOf(&numbers, 0, 0x1800, FALSE, 50);
+  second = SiteNumbersOf(&numbers, 0, 0x1800, FALSE, 250);
+  TapOk(first != second && SiteNumbersOf(&numbers, 0, 0x1800, FALSE, 199) == first &&
+          SiteNumbersOf(&numbers, 0, 0x1800, FALSE, 300) == second &&
+          SiteNumbersOf(&numbers, 0, 0x1800, FALSE, 1000) == second &&
+          SiteNumbersOf(&numbers, 0, 0x1800, FALSE, 100) == first,
+        "an address in them has a number for each, also before the first and behind the last");
+  TapOk(SiteNumbersOf(&numbers, 0, 0x1900, TRUE, 120) == 3 && SiteNumbersOf(&numbers, 0, 0x1900, TRUE, 320) == 3 &&
+          SiteNumbersOf(&numbers, 0, 0x9000, FALSE, 120) == SiteNumbersOf(&numbers, 0, 0x9000, FALSE, 320),
+        "a stack has one, and so has what is in no module");
+  TapOk(SiteNumbersCheck(&numbers), "all of which are in order");
+  SiteNumbersFinish(&numbers);
+  ModuleMapDestroy(map);
+}
+
 int main(void)
 {
   uint64_t seed = TapSeed();
@@ -245,6 +293,7 @@ int main(void)
   seedNow = seed * 0x9e3779b97f4a7c15ull | 1;
   testRoom();
   testNumbers();
+  testTurns();
   testBook();
   return TapDone();
 }
