@@ -157,6 +157,12 @@ static CodePlaceStruct namesNone(uint64_t what)
   return (CodePlaceStruct){.offset = what};
 }
 
+/* namesNowhere -- is it no place?  What a program compiled while it ran is in no module, and may have a function. */
+static Bool namesNowhere(const CodePlaceStruct *place)
+{
+  return place->module == 0 && place->function == 0 && place->offset < CodeNOWHERE;
+}
+
 /* namesRegex -- does the user's expression match? */
 static Bool namesRegex(CodeNames names, const char *name, Size length)
 {
@@ -182,7 +188,8 @@ static Bool namesSkipped(CodeNames names, const CodePlaceStruct *place)
 /* namesCaller -- the first from `from` on that is not left out; `count`: none is */
 static Index namesCaller(CodeNames names, const CodePlaceStruct *frames, Index from, Count count)
 {
-  while (from < count && (frames[from].module == 0 || namesSkipped(names, &frames[from])))
+  while (from < count && ((frames[from].module == 0 && frames[from].function == 0) ||
+                          namesSkipped(names, &frames[from])))
     ++from;
   return from;
 }
@@ -264,7 +271,7 @@ static void namesText(FILE *out, CodeNames names, const CodePlaceStruct *place, 
   const char *module = CodeNamesModule(names, place, &base);
   const char *file = TypeCacheBase(StringsAt(&names->strings, place->file, &source), &source);
 
-  if (place->module == 0 && place->offset < CodeNOWHERE) {
+  if (namesNowhere(place)) {
     fputs(none[place->offset], out);
     return;
   }
@@ -273,7 +280,7 @@ static void namesText(FILE *out, CodeNames names, const CodePlaceStruct *place, 
     fprintf(out, "%s0x%llx", base > 0 ? "+" : "", (unsigned long long)place->offset);
   } else {
     SayPlain(out, function, length);
-    if (modules) {
+    if (modules && base > 0) {
       fputs(" (", out);
       SayPlain(out, module, base);
       putc(')', out);
@@ -316,7 +323,7 @@ void CodeNamesJson(FILE *out, CodeNames names, const CodePlaceStruct *place)
   jsonName(out, names, "function", place->function);
   fputs(", ", out);
   jsonName(out, names, "module", place->module);
-  if (place->module == 0 && place->offset < CodeNOWHERE)
+  if (namesNowhere(place))
     fprintf(out, ", \"offset\": null, \"none\": \"%s\"", none[place->offset]);
   else if (place->function != 0)
     fputs(", \"offset\": null", out);

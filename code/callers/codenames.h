@@ -35,7 +35,7 @@ typedef struct CodePlaceStruct {
   uint32_t unused;   /* 0 */
 } CodePlaceStruct, *CodePlace;
 
-/* Places that are none: offsets, where the module is 0. */
+/* Places that are none: offsets, where the module and the function are 0. */
 enum { CodeUNKNOWN, CodeCUT, CodeBROKEN, CodeSHORT, CodeNOWHERE };
 
 enum { CodeFramesMAX = 256 }; /* of a stack; what is farther out is cut */

@@ -1,8 +1,8 @@
 /* sitenumbers.h -- a small number for each place that asks for memory: of a process, its sites or its stacks
  *
  * What counts by site keeps an array by these numbers, and an object its site's in `client`.  A child of fork has
- * numbers of its own: an object that it has inherited keeps its parent's until it goes or is resized.  An address that is
- * in another module later, because the first was unloaded, is another site.
+ * numbers of its own: an object that it has inherited keeps its parent's until it goes or is resized.  An address
+ * that is in another module later, because the first was unloaded, is another site.
  *
  * Always true (SiteNumbersCheck):
  *   numbers are 1, 2, ... in order of appearance; no two have the same process, asker, code, `stack` and module

@@ -36,14 +36,22 @@ static int perfCompare(const void *a, const void *b)
   return x->name < y->name ? -1 : x->name > y->name;
 }
 
+/* perfNumber -- a number in hex, before which Java writes 0x */
+static uint64_t perfNumber(const char **at)
+{
+  if ((*at)[0] == '0' && (*at)[1] == 'x')
+    *at += 2;
+  return TextNumber(at, 16);
+}
+
 /* perfLine -- one line, terminated */
 static Bool perfLine(PerfMap map, const char *line)
 {
-  perfFuncStruct func = {.address = TextNumber(&line, 16)};
+  perfFuncStruct func = {.address = perfNumber(&line)};
 
   if (*line++ != ' ')
     return TRUE;
-  func.size = TextNumber(&line, 16);
+  func.size = perfNumber(&line);
   if (*line++ != ' ' || func.size == 0)
     return TRUE;
   func.name = line;

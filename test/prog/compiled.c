@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The function asks malloc seven times for 4711 bytes each.  Status 77: there is no such code for this machine.
+ * The function asks malloc seven times for 4711 bytes each.  With an argument its numbers are as Java writes them.  Status 77: there is no such code for this machine.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
 #if defined(__x86_64__)
   /* push %rbp; mov %rsp, %rbp; mov $malloc, %rax; mov $4711, %edi; call *%rax; pop %rbp; ret */
@@ -24,6 +24,7 @@ int main(void)
   void *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   int i, fd;
 
+  (void)argv;
   if (room == MAP_FAILED)
     return 1;
   memcpy(code + 6, &asked, sizeof asked);
@@ -34,7 +35,7 @@ int main(void)
   fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (fd < 0)
     return 2;
-  (void)dprintf(fd, "%lx %zx jitted function\n", (unsigned long)((uintptr_t)room + 128), sizeof code);
+  (void)dprintf(fd, argc > 1 ? "0x%016lx 0x%zx jitted function\n" : "%lx %zx jitted function\n", (unsigned long)((uintptr_t)room + 128), sizeof code);
   (void)close(fd);
   room = (char *)room + 128;
   memcpy(&function, &room, sizeof function);
@@ -43,6 +44,8 @@ int main(void)
   (void)printf("%s\n", path);
   return 0;
 #else
+  (void)argc;
+  (void)argv;
   return 77;
 #endif
 }

@@ -338,6 +338,9 @@ SKIP: {
     my %by = map { $_->{function} // '' => "$_->{allocated_objects} $_->{allocated_bytes}" }
         @{JSON::PP->new->decode((run("$B/bin/eventview", qw(sites --json), "$Dir/compiled.paw"))[1])->{sites}};
     is($by{'jitted function'}, '7 ' . 7 * 4711, 'what it compiled is a caller by its name');
+    my $java = (run("$B/bin/eventrec", '-s', 1, '-o', "$Dir/java.paw", '--', "$B/prog/compiled", 'java'))[1];
+    like((run("$B/bin/eventview", 'sites', "$Dir/java.paw"))[1], qr/ jitted function$/m, 'also where numbers have 0x before them');
+    unlink $java =~ s/\n//r;
     my ($text) = (run("$B/bin/eventcnv", qw(--symbols -f folded), "$Dir/compiled.paw"))[1];
     like($text, qr/^compiled(?:;[^;]+)*;jitted function @{[7 * 4711]}$/m, 'and so it is in folded stacks');
     ($status, my $out, $err) = run("$B/bin/eventcnv", qw(-f paw --symbols -o), "$Dir/told.paw", "$Dir/compiled.paw");
