@@ -201,10 +201,27 @@ static void modulesLast(void)
   modules.path[0] = '\0';
 }
 
-/* modulesLine -- one line, terminated: START-END PERMISSIONS OFFSET DEVICE INODE PATH */
-static void modulesLine(const char *line)
+/* modulesNewlines -- the kernel writes \012 for a newline in a path, and all else as it is; so a path that has these four
+ * characters itself is not told from one with a newline */
+static void modulesNewlines(char *path)
 {
-  const char *path = strchr(line, '/');
+  char *to = path;
+
+  for (; *path != '\0'; ++to)
+    if (strncmp(path, "\\012", 4) == 0) {
+      *to = '\n';
+      path += 4;
+    } else {
+      *to = *path++;
+    }
+  *to = '\0';
+}
+
+/* modulesLine -- one line, terminated: START-END PERMISSIONS OFFSET DEVICE INODE PATH */
+static void modulesLine(char *text)
+{
+  const char *line = text;
+  char *path = strchr(text, '/');
   Word start = (Word)TextNumber(&line, 16), limit, offset;
   Bool runs;
 
@@ -215,6 +232,7 @@ static void modulesLine(const char *line)
   runs = line[3] == 'x';
   line += 6;
   offset = (Word)TextNumber(&line, 16);
+  modulesNewlines(path);
   if (strcmp(path, modules.path) != 0) {
     modulesLast();
     strcpy(modules.path, path);

@@ -307,6 +307,13 @@ END
     $words = join ' (inlined by) ', map { "$sample->{stack}[$_] at $sample->{lines}[$_]" } 0 .. $#{$sample->{stack}};
     is($words, $event->{params}{site_symbol}, 'a profile has the functions of a call, with files and lines');
 
+    mkdir "$Dir/new\nline" or die "mkdir: $!";
+    link "$Dir/site", "$Dir/new\nline/site" or die "link: $!";
+    run("$B/bin/eventrec", qw(-s 1 -o), "$Dir/newline.paw", "$Dir/new\nline/site");
+    ($status, $out) = run("$B/bin/eventview", qw(sites --json), "$Dir/newline.paw");
+    my ($own) = grep { ($_->{function} // '') eq 'inner' } @{JSON::PP->new->decode($out)->{sites}};
+    is($own->{module}, "$Dir/new\nline/site", 'a path may have a newline, which the kernel tells as \\012');
+
     # A log that has its symbols is read where the program is gone.
     my (undef, $text) = run("$B/bin/eventcnv", '--symbols', "$Dir/site.paw");
     ($status, $out, $err) = run("$B/bin/eventcnv", qw(-f paw --symbols -o), "$Dir/symbols.paw", "$Dir/site.paw");
