@@ -22,7 +22,7 @@ void PawSymbolsDestroy(PawSymbols symbols)
 /* symbolsAt -- what is at an address inside of a call */
 static CodeSymbol symbolsAt(PawSymbols symbols, PawProcess process, uint64_t time, uint64_t address)
 {
-  return CodeSymbolOf(symbols, process, time, address, CodeEXACT);
+  return CodeSymbolOf(symbols, process, time, address, CodeINSIDE);
 }
 
 size_t PawSymbolsFind(PawSymbols symbols, PawProcess process, uint64_t time, uint64_t address,

@@ -65,7 +65,7 @@ struct CodeSymbolsStruct {
 CodeKind CodeParam(EventType type, Index param)
 {
   static const struct { const char *name; CodeKind kind; } known[] = {{"site", CodeCALL}, {"pc", CodeCALL},
-                                                                      {"address", CodeEXACT},
+                                                                      {"address", CodeINSIDE},
                                                                       {"start", CodeEXACT}};
   Index i;
 
@@ -286,7 +286,7 @@ static CodeSymbol placesMake(CodeSymbols places, LogProcess process, Module modu
     if (module->build != 0)
       known.build = ModuleMapString(places->modules, module->build, &length);
     known.loaded = module->from;
-    n = SymbolsFind(places->symbols, &known, code - module->base, frames, SymbolsFramesMAX);
+    n = SymbolsFind(places->symbols, &known, code - module->base, kind != CodeEXACT, frames, SymbolsFramesMAX);
   }
   place = malloc(sizeof *place + n * sizeof *frames);
   if (place == NULL)

@@ -50,6 +50,7 @@ Bool FuncTableAdd(FuncTable table, ObjectFile object)
   names = ObjectBytes(object, &object->section[section->head.link], &namesSize);
   if (bytes == NULL || names == NULL)
     return TRUE;
+  table->whole |= section->head.type == SHT_SYMTAB;
   reader = ReaderOf(bytes, size, 0, object->elf.swapped);
   while (ElfSymbolNext(&symbol, &object->elf, &reader)) {
     FuncStruct func;

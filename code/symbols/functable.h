@@ -20,6 +20,7 @@ typedef struct FuncStruct {
 typedef struct FuncTableStruct {
   Count count, capacity;
   Func func; /* owned */
+  Bool whole; /* a .symtab was added: what has no function there has none, and is not only one that is not named */
 } FuncTableStruct, *FuncTable;
 
 /* FuncTableAdd -- add the functions of .symtab, or of .dynsym if there is none; FALSE: no memory.  `object` outlives

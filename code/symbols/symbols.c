@@ -304,8 +304,7 @@ static const char *symbolsPath(Symbols symbols, const char *const part[3])
 }
 
 /* symbolsFrames -- SymbolsFind, in a file that is open */
-static Count symbolsFrames(Symbols symbols, SymbolsOpen open, const SymbolsModuleStruct *module, uint64_t address,
-                           SymbolsFrame frames, Count max)
+static Count symbolsFrames(Symbols symbols, SymbolsOpen open, uint64_t address, SymbolsFrame frames, Count max)
 {
   DwarfFrameStruct found[DwarfFramesMAX];
   Func func;
@@ -323,26 +322,30 @@ static Count symbolsFrames(Symbols symbols, SymbolsOpen open, const SymbolsModul
       frames[n - 1].function = SymbolsName(symbols, func->name);
     return n;
   }
-  if (func == NULL) {
-    if (n == 0 && !open->told)
-      symbolsTell(symbols, module->path, "it has no symbols for some of its code");
-    open->told = TRUE;
+  if (func == NULL)
     return n;
-  }
   if (n == 0)
     frames[n++] = (SymbolsFrameStruct){.line = 0};
   frames[n - 1].function = SymbolsName(symbols, func->name);
   return n;
 }
 
-Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, SymbolsFrame frames, Count max)
+Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, Bool call, SymbolsFrame frames,
+                  Count max)
 {
   SymbolsAsked asked = symbolsOf(symbols, module);
   SymbolsOpen open = asked == NULL ? NULL : asked->open;
   Count n = 0;
 
-  if (open != NULL && max > 0 && !symbolsYoung(symbols, asked, module))
-    n = symbolsFrames(symbols, open, module, offset + open->begin, frames, max);
+  if (open != NULL && max > 0 && !symbolsYoung(symbols, asked, module)) {
+    n = symbolsFrames(symbols, open, offset + open->begin, frames, max);
+    if (n == 0 && call && open->table.whole) /* what was entered by a return: __restore_rt, behind a signal handler */
+      n = symbolsFrames(symbols, open, offset + open->begin + 1, frames, max);
+    if (n == 0 && !open->told) {
+      symbolsTell(symbols, module->path, "it has no symbols for some of its code");
+      open->told = TRUE;
+    }
+  }
   symbolsFull(symbols, module);
   return n;
 }

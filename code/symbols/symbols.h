@@ -41,12 +41,13 @@ extern void SymbolsUnlined(Symbols symbols);
 /* SymbolsFind -- what is known of an address in a module
  *
  * offset   the address less the module's base.  A return address is to be asked for less 1: the call is before it.
+ * call     it is that of a return address: if it is in no function, that which begins behind it is meant
  * frames   room for `max` (at most SymbolsFramesMAX), the innermost first
  * returns  how many there are; 0: nothing is known
  * cost     reading the module's tables once, and its debug information by what was compiled at a time; then some 100 ns
  */
-extern Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, SymbolsFrame frames,
-                         Count max);
+extern Count SymbolsFind(Symbols symbols, const SymbolsModuleStruct *module, uint64_t offset, Bool call,
+                         SymbolsFrame frames, Count max);
 
 /* SymbolsName -- a name as the linker knows it, as people write it; stays until SymbolsDestroy */
 extern const char *SymbolsName(Symbols symbols, const char *name);

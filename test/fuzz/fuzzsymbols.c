@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
     FuzzFail("no memory");
   for (i = 0; i < n; ++i) {
-    Count count = SymbolsFind(symbols, &module, address[i], frames, SymbolsFramesMAX);
+    Count count = SymbolsFind(symbols, &module, address[i], FALSE, frames, SymbolsFramesMAX);
     for (f = 0; f < count; ++f)
       length += (frames[f].function != NULL ? strlen(frames[f].function) : 0) +
                 (frames[f].file != NULL ? strlen(frames[f].file) : 0);

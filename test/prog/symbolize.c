@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     return 1;
   while (fgets(line, sizeof line, stdin) != NULL) {
     uint64_t address = strtoull(line, NULL, 16);
-    Count n = SymbolsFind(symbols, &module, address - begin, frames, SymbolsFramesMAX);
+    Count n = SymbolsFind(symbols, &module, address - begin, FALSE, frames, SymbolsFramesMAX);
     Index i;
     printf("0x%016llx\n", (unsigned long long)address);
     for (i = 0; i < n; ++i)

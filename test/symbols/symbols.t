@@ -8,6 +8,7 @@ use strict;
 use warnings;
 use lib 'test/lib';
 use EndToEnd qw(slurp spew run $Dir);
+use Config;
 use JSON::PP ();
 use Profile qw(profile);
 use Test::More;
@@ -313,6 +314,25 @@ END
     ($status, $out) = run("$B/bin/eventview", qw(sites --json), "$Dir/newline.paw");
     my ($own) = grep { ($_->{function} // '') eq 'inner' } @{JSON::PP->new->decode($out)->{sites}};
     is($own->{module}, "$Dir/new\nline/site", 'a path may have a newline, which the kernel tells as \\012');
+
+    SKIP: {
+        skip 'the code is for x86-64', 2 unless $Config{archname} =~ /x86_64/;
+        spew("$Dir/entered.c", <<'END');
+#include <stdlib.h>
+void enters(void);
+/* malloc returns to `entered`, which nothing calls, and before which no function is. */
+__asm__(".text\n.type before, @function\nbefore: ret\n.size before, .-before\n.skip 16, 0x90\n"
+        ".type entered, @function\nentered: add $8, %rsp\nret\n.size entered, .-entered\n"
+        ".globl enters\n.type enters, @function\nenters: sub $8, %rsp\nmov $4321, %edi\nlea entered(%rip), %rax\n"
+        "push %rax\njmp malloc@plt\n.size enters, .-enters\n.section .note.GNU-stack, \"\", @progbits\n.text\n");
+int main(void) { enters(); return 0; }
+END
+        run('gcc', qw(-O1 -o), "$Dir/entered", "$Dir/entered.c");
+        run("$B/bin/eventrec", qw(-s 1 -o), "$Dir/entered.paw", "$Dir/entered");
+        ($status, $out, $err) = run("$B/bin/eventcnv", '--symbols', "$Dir/entered.paw");
+        like($out, qr/ size=4321 site=0x[0-9a-f]+\["entered in entered"\]\n/, 'a function that is entered by a return is found');
+        unlike($err, qr/no symbols/, 'without a word');
+    }
 
     # A log that has its symbols is read where the program is gone.
     my (undef, $text) = run("$B/bin/eventcnv", '--symbols', "$Dir/site.paw");

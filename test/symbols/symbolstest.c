@@ -57,7 +57,7 @@ static Count ask(const char *path, Bool *soundReturn)
   if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
     return 0;
   for (i = 0; i < askedCOUNT; ++i) {
-    Count count = SymbolsFind(symbols, &module, asked[i], frames, SymbolsFramesMAX);
+    Count count = SymbolsFind(symbols, &module, asked[i], FALSE, frames, SymbolsFramesMAX);
     for (f = 0; f < count; ++f)
       n += 1 + (frames[f].function != NULL && strlen(frames[f].function) > 1 << 20) +
            (frames[f].file != NULL && strlen(frames[f].file) > 1 << 20); /* their ends are met */
@@ -123,7 +123,7 @@ static void testUnlined(void)
   SymbolsUnlined(symbols[1]);
   for (i = 0; i < askedCOUNT; ++i) {
     for (which = 0; which < 2; ++which) {
-      count[which] = SymbolsFind(symbols[which], &module, asked[i], frames[which], SymbolsFramesMAX);
+      count[which] = SymbolsFind(symbols[which], &module, asked[i], FALSE, frames[which], SymbolsFramesMAX);
       for (f = 0; f < count[which]; ++f)
         files[which] += frames[which][f].file != NULL;
     }
@@ -196,7 +196,7 @@ static Size longest(const char *name)
   ObjectClose(object);
   fd = fileOf(path, filled, wholeSize);
   for (i = 0; i < askedCOUNT; ++i) {
-    Count count = SymbolsFind(symbols, &module, asked[i], frames, SymbolsFramesMAX);
+    Count count = SymbolsFind(symbols, &module, asked[i], FALSE, frames, SymbolsFramesMAX);
     for (f = 0; f < count; ++f) {
       Size length = frames[f].function == NULL ? 0 : strlen(frames[f].function);
       most = length > most ? length : most;
@@ -403,13 +403,13 @@ static void testSame(void)
 
   if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
     return;
-  n = SymbolsFind(symbols, &module, asked[1], one, SymbolsFramesMAX);
+  n = SymbolsFind(symbols, &module, asked[1], FALSE, one, SymbolsFramesMAX);
   before = descriptors();
   module.path = path;
   for (i = 1; i <= spellingsCOUNT; ++i) {
     memset(path, '/', i);
     (void)snprintf(path + i, sizeof path - i, "/proc/self/exe");
-    differ += SymbolsFind(symbols, &module, asked[1], other, SymbolsFramesMAX) != n || n == 0 ||
+    differ += SymbolsFind(symbols, &module, asked[1], FALSE, other, SymbolsFramesMAX) != n || n == 0 ||
               other[n - 1].function != one[n - 1].function;
   }
   TapIs(descriptors() - before, 0, "%d spellings of a path open a file once", spellingsCOUNT);
@@ -428,9 +428,9 @@ static void testYoung(void)
   early.loaded = 1000000000;
   if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
     return;
-  TapOk(SymbolsFind(symbols, &late, asked[1], frames, SymbolsFramesMAX) > 0, "a file older than a load is the module");
-  TapIs(SymbolsFind(symbols, &early, asked[1], frames, SymbolsFramesMAX), 0, "for another load it is too young");
-  TapOk(SymbolsFind(symbols, &late, asked[1], frames, SymbolsFramesMAX) > 0, "but still not for the first");
+  TapOk(SymbolsFind(symbols, &late, asked[1], FALSE, frames, SymbolsFramesMAX) > 0, "a file older than a load is the module");
+  TapIs(SymbolsFind(symbols, &early, asked[1], FALSE, frames, SymbolsFramesMAX), 0, "for another load it is too young");
+  TapOk(SymbolsFind(symbols, &late, asked[1], FALSE, frames, SymbolsFramesMAX) > 0, "but still not for the first");
   SymbolsDestroy(symbols);
 }
 
@@ -492,7 +492,7 @@ static void testFiles(void)
     if (fd < 0 || write(fd, head, sizeof head) != (ssize_t)sizeof head)
       break;
     (void)close(fd);
-    (void)SymbolsFind(symbols, &module, 0, frames, SymbolsFramesMAX);
+    (void)SymbolsFind(symbols, &module, 0, FALSE, frames, SymbolsFramesMAX);
     (void)unlink(path);
     early += i < SymbolsFilesMAX ? told : 0;
   }
