@@ -124,21 +124,21 @@ static void namesFrame(CodePlace place, CodeNames names, const SymbolsFrameStruc
   place->line = place->file != 0 ? frame->line : 0;
 }
 
-/* namesAddress -- the callers at an address of a process, to the end of `frames`, of which `count` are used; returns
- * how many are then.  `before`: what the address is less than, by as much, inside the call */
+/* namesAddress -- the callers where a call of a process returns to `back`, to the end of `frames`, of which `count` are
+ * used; returns how many are then */
 static Count namesAddress(CodePlaceStruct frames[CodeFramesMAX], Count count, CodeNames names, const SiteStruct *site,
-                          uint64_t address, uint64_t before)
+                          uint64_t back)
 {
   LogProcess process = LogProcessAt(names->log, site->asker);
-  CodeSymbol symbol = CodeSymbolOf(names->symbols, process, site->time, address + before, CodeCALL);
-  CodePlaceStruct place = {.offset = address};
+  CodeSymbol symbol = CodeSymbolOf(names->symbols, process, site->time, back, CodeCALL);
+  CodePlaceStruct place = {.offset = back};
   Size length;
   Index i;
 
   if (symbol != NULL && symbol->module != NULL) {
     ModuleMap modules = CodeSymbolsModules(names->symbols);
     const char *path = ModuleMapString(modules, symbol->module->path, &length);
-    place.offset = symbol->offset - before;
+    place.offset = symbol->offset;
     place.module = namesString(names, path, length);
     place.program = strcmp(path, process->header.program) == 0;
   }
@@ -209,7 +209,7 @@ static Count namesWalk(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, c
   Count count = 0, inner;
 
   if (!site->stack)
-    return namesAddress(frames, 0, names, site, site->code, 0);
+    return namesAddress(frames, 0, names, site, site->code);
   if ((stack & FrameSHORT) != 0)
     frames[count++] = namesNone(CodeSHORT);
   stack &= ~FrameSHORT;
@@ -220,7 +220,7 @@ static Count namesWalk(CodePlaceStruct frames[CodeFramesMAX], CodeNames names, c
       return count;
     }
     inner = count;
-    count = namesAddress(frames, count, names, site, frame->address, 1);
+    count = namesAddress(frames, count, names, site, frame->address + 1);
     if (until && namesCaller(names, frames, inner, count) < count)
       return count;
     stack = frame->parent;

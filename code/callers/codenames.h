@@ -26,7 +26,8 @@
 
 /* A place in code, without padding: two are the same if their bytes are. */
 typedef struct CodePlaceStruct {
-  uint64_t offset;   /* in the module; an address where that is not known; 0 where the function is known */
+  uint64_t offset;   /* in the module, of where the call returns to, as Calls and profiles have it; an address where the
+                        module is not known; 0 where the function is known */
   uint32_t module;   /* its path, a number in `strings`; 0: not known */
   uint32_t function; /* its name, a number in `strings`; 0: not known */
   uint32_t program;  /* the module is what the process executes */

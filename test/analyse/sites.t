@@ -354,6 +354,21 @@ subtest 'modules that take turns' => sub {
     }
 };
 
+subtest 'a place without symbols' => sub {
+    plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
+    my $bare = spew("$Dir/bare.c", "#include <stdlib.h>\nvoid *volatile kept;\nint main(void) { kept = malloc(4321); return 0; }\n");
+    my $cc = $ENV{CC} // 'cc';
+    system("$cc -O1 -s -o $Dir/bare $bare") == 0 or plan skip_all => 'cannot be compiled';
+    my @numbers;
+    for my $depth (1, 16) {
+        my $log = "$Dir/bare$depth.paw";
+        run("$B/bin/eventrec", '-s', $depth, '-o', $log, "$Dir/bare");
+        push @numbers, map { $_->{offset} } grep { $_->{allocated_bytes} == 4321 } @{json('sites', $log)->{sites}};
+        push @numbers, (run("$B/bin/eventcnv", '-f', 'folded', $log))[1] =~ /bare\+(\w+) 4321$/m;
+    }
+    is_deeply(\@numbers, [($numbers[0]) x 4], 'has one number, with sites and with stacks, in a view and in folded stacks');
+};
+
 subtest 'wrappers of malloc' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
     my $log = "$Dir/wrapped.paw";
