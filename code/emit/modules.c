@@ -201,8 +201,8 @@ static void modulesLast(void)
   modules.path[0] = '\0';
 }
 
-/* modulesNewlines -- the kernel writes \012 for a newline in a path, and all else as it is; so a path that has these four
- * characters itself is not told from one with a newline */
+/* modulesNewlines -- the kernel writes \012 for a newline in a path, and all else as it is; so a path that has these
+ * four characters itself is not told from one with a newline */
 static void modulesNewlines(char *path)
 {
   char *to = path;

@@ -1,8 +1,8 @@
 /* codesymbols.h -- what the code addresses in a log's events are: functions, files, lines, or a module and a distance
  *
  * Which parameters are code addresses is said by their names, in whichever registry: one that is called `site` or `pc`
- * is where a call returns to; `start` is a function, and `address` (of StackFrame) is inside a call.  A call is known by
- * the byte before the one it returns to; if that is in no function, it is the function that begins there.
+ * is where a call returns to; `start` is a function, and `address` (of StackFrame) is inside a call.  A call is known
+ * by the byte before the one it returns to; if that is in no function, it is the function that begins there.
  *
  * What the log itself tells, in events called SymbolFunction and SymbolFile (eventcnv -f paw --symbols), comes before
  * what the modules' files say.

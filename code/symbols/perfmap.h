@@ -1,7 +1,7 @@
 /* perfmap.h -- functions that a program compiled while it ran, as it wrote them into /tmp/perf-PID.map
  *
- * A line is the first address and the size in hex, with 0x before them or without, and the name.  Later lines stand for code that has taken the place
- * of earlier code.
+ * A line is the first address and the size in hex, with 0x before them or without, and the name.  Later lines stand
+ * for code that has taken the place of earlier code.
  *
  * Design: design/symbols.md .perfmap      Tests: test/symbols/symbols.t
  */

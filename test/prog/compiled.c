@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The function asks malloc seven times for 4711 bytes each.  With an argument its numbers are as Java writes them.  Status 77: there is no such code for this machine.
+ * The function asks malloc seven times for 4711 bytes each.  With an argument the numbers are as Java writes them.
+ * Status 77: there is no such code for this machine.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -35,7 +36,8 @@ int main(int argc, char **argv)
   fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (fd < 0)
     return 2;
-  (void)dprintf(fd, argc > 1 ? "0x%016lx 0x%zx jitted function\n" : "%lx %zx jitted function\n", (unsigned long)((uintptr_t)room + 128), sizeof code);
+  (void)dprintf(fd, argc > 1 ? "0x%016lx 0x%zx jitted function\n" : "%lx %zx jitted function\n",
+                (unsigned long)((uintptr_t)room + 128), sizeof code);
   (void)close(fd);
   room = (char *)room + 128;
   memcpy(&function, &room, sizeof function);

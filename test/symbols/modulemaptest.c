@@ -152,7 +152,7 @@ static void testRandom(uint64_t *state)
   ModuleMapDestroy(map);
 }
 
-/* testMany -- more modules in turn than anybody looks at one by one: `slide` bytes below each other, if not at one base */
+/* testMany -- more modules in turn than anybody looks at one by one: at one base, or `slide` bytes below each other */
 static void testMany(Count many, uint64_t slide)
 {
   ModuleMap map = mapMake();

@@ -428,7 +428,8 @@ static void testYoung(void)
   early.loaded = 1000000000;
   if (SymbolsCreate(&symbols, NULL, NULL) != ResOK)
     return;
-  TapOk(SymbolsFind(symbols, &late, asked[1], FALSE, frames, SymbolsFramesMAX) > 0, "a file older than a load is the module");
+  TapOk(SymbolsFind(symbols, &late, asked[1], FALSE, frames, SymbolsFramesMAX) > 0,
+        "a file older than a load is the module");
   TapIs(SymbolsFind(symbols, &early, asked[1], FALSE, frames, SymbolsFramesMAX), 0, "for another load it is too young");
   TapOk(SymbolsFind(symbols, &late, asked[1], FALSE, frames, SymbolsFramesMAX) > 0, "but still not for the first");
   SymbolsDestroy(symbols);
