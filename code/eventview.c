@@ -394,7 +394,7 @@ int main(int argc, char **argv)
     OptionChoice(0, "tree", &viewer.tree, ViewTreeCHOICES,
                  "sites: from the outermost callers down, or from the innermost up", ViewTakesTREE),
     OptionString(0, "skip", &viewer.skip, "REGEX", "leave callers out whose function or module matches; wrappers of "
-                 "malloc are left out in any case", ViewTakesCALLERS),
+                 "malloc and containers are left out in any case", ViewTakesCALLERS),
     OptionFlag(0, "lines", &viewer.lines, "name callers by file and line, too, and count each line by itself",
                ViewTakesCALLERS),
     OptionString(0, "suppressions", &viewer.suppressed, "FILE",

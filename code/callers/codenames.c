@@ -9,32 +9,8 @@
 #include "base/aver.h"
 #include "base/say.h"
 #include "callers/suppressions.h"
+#include "callers/wrappers.h"
 #include "export/jsondocument.h"
-
-/* Functions that pass on what others ask for, by patterns as suppressions have them. */
-static const char *const namesWrappers[] = {
-  "^malloc$", "^calloc$", "^realloc$", "^reallocarray$", "^aligned_alloc$", "^posix_memalign$", "^memalign$",
-  "^valloc$",
-  "^operator new*", "^_Znw*", "^_Zna*", "^std::allocator<*", "^std::allocator_traits<*", "^std::__new_allocator<*",
-  "^__gnu_cxx::new_allocator<*", "^std::_*::_M_allocate*", "^std::_*_base<*_M_allocate*",
-  "^std::_*_base<*_M_create_storage*", "^std::_Rb_tree<*_M_get_node*", "^std::_Rb_tree<*_M_create_node*",
-  "^strdup$", "^strndup$", "^__strdup$", "^__strndup$", "^__GI_*strdup$", "^__GI_*strndup$",
-  "^g_malloc*", "^g_try_malloc*", "^g_realloc*", "^g_try_realloc*", "^g_slice_alloc*", "^g_strdup$", "^g_strndup$",
-  "^g_memdup*", "^xmalloc*", "^xcalloc*", "^xrealloc*", "^xzalloc*", "^xstrdup$", "^xstrndup$", "^xmemdup*",
-  "^x*alloc$", "^x*alloc0$", "^safe_malloc$", "^safe_calloc$", "^safe_realloc$",
-  "^PyMem_*alloc", "^PyObject_*alloc", "^_PyMem_*", "^_PyObject_*alloc*", "^Perl_safesys*alloc",
-  "^sqlite3Malloc*", "^sqlite3_malloc*", "^sqlite3Realloc*", "^sqlite3_realloc*", "^sqlite3MemMalloc$",
-  "^sqlite3MemRealloc$",
-  "^sqlite3DbMalloc*", "^sqlite3DbRealloc*", "^dbMallocRawFinish$",
-  "^CRYPTO_*alloc", "^CRYPTO_strdup$", "^CRYPTO_strndup$", "^CRYPTO_memdup$", "^OPENSSL_*alloc", "^apr_palloc$",
-  "^zmalloc*", "^zcalloc*", "^zrealloc*", "^ztrymalloc*", "^ztrycalloc*", "^ztryrealloc*", "^zstrdup$",
-  "^jv_mem_alloc*", "^jv_mem_calloc*", "^jv_mem_realloc$", "^jv_mem_strdup*", "^__gmp_default_allocate$",
-  "^__gmp_default_reallocate$", "^ggc_internal_*alloc*", "^bfd_malloc*", "^bfd_zmalloc*", "^bfd_realloc*", "^gc_alloc$",
-  "^palloc*", "^repalloc*", "^MemoryContextAlloc*", "^_emalloc*", "^_ecalloc*", "^_erealloc*", "^_safe_emalloc*",
-  "^_estrdup*", "^ruby_x*alloc*", "^_talloc*", "^talloc_*", "^QArrayData::allocate*", "^node::*Malloc<*",
-  "^av_malloc*", "^av_calloc$", "^av_realloc*", "^av_strdup$", "^av_strndup$", "^av_memdup$",
-  "^__rust_alloc*", "^__rust_realloc", "^alloc::alloc::*", "^__rdl_alloc*", "^__rdl_realloc",
-};
 
 Res CodeNamesCreate(CodeNames *namesReturn, Log log, const regex_t *skip, CodeNote note, void *data)
 {
@@ -177,12 +153,9 @@ static Bool namesSkipped(CodeNames names, const CodePlaceStruct *place)
   Size length, base;
   const char *function = StringsAt(&names->strings, place->function, &length);
   const char *module = CodeNamesModule(names, place, &base);
-  Index i;
 
-  for (i = 0; length > 0 && i < ARRAY_LENGTH(namesWrappers); ++i)
-    if (SuppressionMatches(namesWrappers[i], function, length))
-      return TRUE;
-  return namesRegex(names, function, length) || namesRegex(names, module, base);
+  return (length > 0 && WrapperIs(function, length)) || namesRegex(names, function, length) ||
+         namesRegex(names, module, base);
 }
 
 /* namesCaller -- the first from `from` on that is not left out; `count`: none is */

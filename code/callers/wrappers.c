@@ -1,0 +1,177 @@
+/* wrappers.c -- functions that pass on what others ask for
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "callers/wrappers.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "callers/suppressions.h"
+
+/* Functions that pass on what others ask for, by patterns as suppressions have them. */
+static const char *const wrapperNames[] = {
+  "^malloc$", "^calloc$", "^realloc$", "^reallocarray$", "^aligned_alloc$", "^posix_memalign$", "^memalign$",
+  "^valloc$",
+  "^operator new*", "^_Znw*", "^_Zna*", "^strdup$", "^strndup$", "^__strdup$", "^__strndup$", "^__GI_*strdup$", "^__GI_*strndup$",
+  "^g_malloc*", "^g_try_malloc*", "^g_realloc*", "^g_try_realloc*", "^g_slice_alloc*", "^g_strdup$", "^g_strndup$",
+  "^g_memdup*", "^xmalloc*", "^xcalloc*", "^xrealloc*", "^xzalloc*", "^xstrdup$", "^xstrndup$", "^xmemdup*",
+  "^x*alloc$", "^x*alloc0$", "^safe_malloc$", "^safe_calloc$", "^safe_realloc$",
+  "^PyMem_*alloc", "^PyObject_*alloc", "^_PyMem_*", "^_PyObject_*alloc*", "^Perl_safesys*alloc",
+  "^sqlite3Malloc*", "^sqlite3_malloc*", "^sqlite3Realloc*", "^sqlite3_realloc*", "^sqlite3MemMalloc$",
+  "^sqlite3MemRealloc$",
+  "^sqlite3DbMalloc*", "^sqlite3DbRealloc*", "^dbMallocRawFinish$",
+  "^CRYPTO_*alloc", "^CRYPTO_strdup$", "^CRYPTO_strndup$", "^CRYPTO_memdup$", "^OPENSSL_*alloc", "^apr_palloc$",
+  "^zmalloc*", "^zcalloc*", "^zrealloc*", "^ztrymalloc*", "^ztrycalloc*", "^ztryrealloc*", "^zstrdup$",
+  "^jv_mem_alloc*", "^jv_mem_calloc*", "^jv_mem_realloc$", "^jv_mem_strdup*", "^__gmp_default_allocate$",
+  "^__gmp_default_reallocate$", "^ggc_internal_*alloc*", "^bfd_malloc*", "^bfd_zmalloc*", "^bfd_realloc*", "^gc_alloc$",
+  "^palloc*", "^repalloc*", "^MemoryContextAlloc*", "^_emalloc*", "^_ecalloc*", "^_erealloc*", "^_safe_emalloc*",
+  "^_estrdup*", "^ruby_x*alloc*", "^_talloc*", "^talloc_*", "^QArrayData::allocate*", "^node::*Malloc<*",
+  "^av_malloc*", "^av_calloc$", "^av_realloc*", "^av_strdup$", "^av_strndup$", "^av_memdup$",
+  "^__rust_alloc*", "^__rust_realloc", "^__rdl_alloc*", "^__rdl_realloc",
+};
+
+/* Functions of standard libraries that run the program's code, which may have been inlined. */
+static const char *const wrapperRunners[] = {
+  "^std*::_M_run$", "^std*::_M_invoke$", "__rust_begin_short_backtrace",
+};
+
+/* A part of a name. */
+typedef struct wrapperSpanStruct {
+  const char *at, *end; /* at <= end */
+} wrapperSpanStruct;
+
+/* wrapperSkip -- does the span begin with this?  It is skipped then. */
+static Bool wrapperSkip(wrapperSpanStruct *span, const char *begin)
+{
+  Size length = strlen(begin);
+
+  if ((Size)(span->end - span->at) < length || memcmp(span->at, begin, length) != 0)
+    return FALSE;
+  span->at += length;
+  return TRUE;
+}
+
+/* wrapperAmong -- does one of the patterns match? */
+static Bool wrapperAmong(const char *const *patterns, Count count, const char *name, Size length)
+{
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    if (SuppressionMatches(patterns[i], name, length))
+      return TRUE;
+  return FALSE;
+}
+
+/* wrapperCrate -- is it a crate of Rust's standard library? */
+static Bool wrapperCrate(const char *name, Size length)
+{
+  static const char *const crates[] = {"alloc", "core", "std", "hashbrown", "__rustc"};
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(crates); ++i)
+    if (strlen(crates[i]) == length && memcmp(crates[i], name, length) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* wrapperPath -- does a path begin in a standard library?  Names have a crate's hash ("alloc[5224e6b81cd82a8f]::vec") or,
+ * in the older form, have not; then `core` is Rust's only if what follows is: programs of C++ have such namespaces. */
+static Bool wrapperPath(wrapperSpanStruct path)
+{
+  static const char *const modules[] = {"alloc::", "array::", "cell::", "clone::", "convert::", "default::", "fmt::", "iter::",
+                                        "mem::", "num::", "ops::", "option::", "ptr::", "result::", "slice::", "str::"};
+  const char *crate = path.at;
+  Size length;
+  Index i;
+
+  while (path.at < path.end && (isalnum((unsigned char)*path.at) || *path.at == '_'))
+    ++path.at;
+  length = (Size)(path.at - crate);
+  if (wrapperSkip(&path, "[")) {
+    while (path.at < path.end && isxdigit((unsigned char)*path.at))
+      ++path.at;
+    return wrapperSkip(&path, "]::") && wrapperCrate(crate, length);
+  }
+  if (!wrapperSkip(&path, "::"))
+    return FALSE;
+  if (length != 4 || memcmp(crate, "core", 4) != 0)
+    return wrapperCrate(crate, length);
+  for (i = 0; i < ARRAY_LENGTH(modules); ++i)
+    if (wrapperSkip(&path, modules[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* wrapperType -- is a type of Rust its standard library's, or one of the language, or a parameter? */
+static Bool wrapperType(wrapperSpanStruct type)
+{
+  const char *word;
+
+  while (wrapperSkip(&type, "&") || wrapperSkip(&type, "*const ") || wrapperSkip(&type, "*mut ") ||
+         wrapperSkip(&type, "mut ") || wrapperSkip(&type, "dyn ") || wrapperSkip(&type, "[") || wrapperSkip(&type, "(") ||
+         wrapperSkip(&type, "<"))
+    ;
+  if (wrapperPath(type))
+    return TRUE;
+  for (word = type.at; word < type.end && (isalnum((unsigned char)*word) || *word == '_');)
+    ++word;
+  type.at = word;
+  if (wrapperSkip(&type, "["))
+    return type.at < type.end && !isxdigit((unsigned char)*type.at);
+  return !wrapperSkip(&type, "::");
+}
+
+/* wrapperImpl -- is a method of Rust, "<type>::method" or "<type as trait>::method", the standard library's?  Of a
+ * program's type and a trait of the library it is the program's, if the trait is not one that all types have. */
+static Bool wrapperImpl(wrapperSpanStruct name)
+{
+  static const char *const all[] = {"::Spec*", "::ConvertVec$", "::ToString$", "::ToOwned$", "^core*::convert::Into<"};
+  wrapperSpanStruct type = {name.at + 1, NULL}, trait = {NULL, NULL};
+  Count depth = 1;
+  const char *at;
+
+  for (at = type.at; at < name.end; ++at) {
+    if (*at == '<' || (*at == '>' && at[-1] != '-'))
+      depth += *at == '<' ? 1 : -(Count)1;
+    if (depth == 0)
+      break;
+    if (depth == 1 && trait.at == NULL && name.end - at > 4 && memcmp(at, " as ", 4) == 0) {
+      type.end = at;
+      trait.at = at + 4;
+    }
+  }
+  if (at == name.end)
+    return FALSE;
+  if (trait.at == NULL) {
+    type.end = at;
+    return wrapperType(type);
+  }
+  trait.end = at > trait.at ? at : trait.at;
+  name.at = at;
+  if (!(*trait.at == '<' ? wrapperType(trait) : wrapperPath(trait))) /* "<[_]>::to_vec_in::ConvertVec" is a trait, too */
+    return FALSE;
+  if (wrapperType(type))
+    return TRUE;
+  if (SuppressionMatches("::iterator::Iterator$", trait.at, (Size)(trait.end - trait.at)))
+    return !wrapperSkip(&name, ">::next");
+  return wrapperAmong(all, ARRAY_LENGTH(all), trait.at, (Size)(trait.end - trait.at));
+}
+
+/* wrapperPlain -- is a function, by its name as people write it, one of a standard library? */
+static Bool wrapperPlain(const char *name, Size length)
+{
+  wrapperSpanStruct all = {name, name + length};
+
+  if (wrapperSkip(&all, "__gnu_cxx::"))
+    return TRUE;
+  return length > 0 && *name == '<' ? wrapperImpl(all) : wrapperPath(all);
+}
+
+Bool WrapperIs(const char *name, Size length)
+{
+  if (wrapperAmong(wrapperNames, ARRAY_LENGTH(wrapperNames), name, length))
+    return TRUE;
+  return wrapperPlain(name, length) &&
+         !wrapperAmong(wrapperRunners, ARRAY_LENGTH(wrapperRunners), name, length);
+}
