@@ -30,6 +30,20 @@ sub allocated {
     return \%bytes;
 }
 
+# The same where there is no c++filt: names as the linker knows them, for which that is asked here.
+sub mangled {
+    my ($log, @options) = @_;
+    mkdir "$Dir/empty";
+    my $bytes = do { local $ENV{PATH} = "$Dir/empty"; allocated($log, @options) };
+    my %plain;
+    for my $name (keys %$bytes) {
+        chomp(my $plain = (run('c++filt', '-p', $name))[1]);
+        $plain = $plain =~ s/::h[0-9a-f]{16}$|\[[0-9a-f]+\]//gr =~ s/^<(.*)>::build::<u64>$/$1::build/r;
+        $plain{$plain} += $bytes->{$name};
+    }
+    return \%plain;
+}
+
 # A program that was compiled and recorded; undef: it cannot be compiled.
 sub recorded {
     my ($name, @command) = @_;
@@ -69,6 +83,7 @@ for my $flags ('-O0 -g', '-O2 -g', '-O2') {
         is($got->{reserve}, 32_000, 'with all that they asked for');
         run("$B/bin/eventcnv", '--force', '-f', 'paw', '--symbols', '-o', "$Dir/told.paw", $log);
         is_deeply(allocated("$Dir/told.paw"), $got, 'the same if the log tells the names');
+        is_deeply(mangled($log), $got, 'and without c++filt');
     };
 }
 
@@ -90,6 +105,7 @@ for my $flags ('-O -g', '-g', '-O', '-O -g -C symbol-mangling-version=v0') {
         is($got->{'fills::make'}, 10_000, 'a vector is of whom made it') or diag explain $got;
         is($got->{'fills::inner::S::build'}, 800, 'also in a method');
         cmp_ok($got->{'fills::text'} // 0, '>=', 190, 'and a string');
+        is_deeply(mangled($log), $got, 'the same without c++filt');
         is_deeply([grep { !/^(?:fills::|main$)/ } keys %$got], [], 'nothing is the libraries\'');
     };
 }
