@@ -343,6 +343,19 @@ Module ModuleMapFind(ModuleMap map, Index process, uint64_t time, uint64_t addre
   return module;
 }
 
+Module ModuleMapOf(ModuleMap map, Index process, const char *path)
+{
+  Size length;
+  Index i;
+
+  if (process >= map->processes)
+    return NULL;
+  for (i = map->first[process]; i < map->first[process + 1]; ++i)
+    if (strcmp(ModuleMapString(map, map->module[i].path, &length), path) == 0)
+      return &map->module[i];
+  return NULL;
+}
+
 Count ModuleMapNumber(ModuleMap map, Module module)
 {
   return module == NULL ? 0 : (Count)(module - map->module) + 1;

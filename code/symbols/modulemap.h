@@ -48,6 +48,9 @@ extern Bool ModuleMapTells(EventType type);
  * cost     some 20 ns; where the place was used again, some 20 ns for each doubling of the modules */
 extern Module ModuleMapFind(ModuleMap map, Index process, uint64_t time, uint64_t address);
 
+/* ModuleMapOf -- the module of a process that has this path; NULL: none */
+extern Module ModuleMapOf(ModuleMap map, Index process, const char *path);
+
 /* ModuleMapNumber -- the module's number, from 1; 0 for NULL */
 extern Count ModuleMapNumber(ModuleMap map, Module module);
 

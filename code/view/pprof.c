@@ -3,7 +3,7 @@
  * The file is one message of profile.proto, field after field, uncompressed.  There is a sample for each site or stack
  * of each process, with what it allocated, what it has at the end and what it had at the peak, each in objects and
  * bytes. All else is written when the first sample needs it: a location is an address in a mapping, a mapping a module
- * of a process.  Nothing is kept but numbers; strings come last.
+ * of a process, the first one its program.  Nothing is kept but numbers; strings come last.
  *
  * Always true: ids of locations, mappings and functions are numbers of their keys, 1, 2, ..., and what has an id has
  * been written.
@@ -360,6 +360,9 @@ static void pprofSample(Writer profile, uint32_t number)
 
   if (allocated.objects == 0 && allocated.bytes == 0 && left.objects == 0 && peak.objects == 0)
     return;
+  if (profile->spans.count == 0) /* the first mapping is taken for that of the program, whoever asked for memory first */
+    (void)pprofMapping(profile, site->process,
+                       ModuleMapOf(CodeSymbolsModules(pprofSymbols(profile)), site->process, process->header.program));
   pprofStack(profile, site, &inner);
   pprofInner(&message, 1, &inner);
   inner.length = 0;

@@ -106,6 +106,21 @@ is_deeply [grep { !grep { m{/sites$|/lib} } @{$_->{modules} // ['/lib']} } @{$pr
     like $keeper->{lines}[0], qr{(^|/)test/prog/sites\.c:$line$}, 'with files and lines';
 }
 
+# ---- The first mapping is the program's, also where a library allocates first ----
+
+SKIP: {
+    my $cc = $ENV{CC} // 'cc';
+    my $library = spew("$Dir/early.c", "#include <stdlib.h>\nvoid *early;\n__attribute__((constructor)) static void begin(void) { early = malloc(100); }\n");
+    my $program = spew("$Dir/main.c", "#include <stdlib.h>\nextern void *early;\nint main(void) { void *volatile p = malloc(10); return p == early; }\n");
+    system("$cc -shared -fPIC -o $Dir/libearly.so $library && $cc -o $Dir/uses $program $Dir/libearly.so") == 0 or skip 'cannot be compiled', 2;
+    run("$B/bin/eventrec", '-s', 1, '-o', "$Dir/uses.paw", "$Dir/uses");
+    cnv('-o', "$Dir/uses.pb", "$Dir/uses.paw");
+    my $all = message(slurp("$Dir/uses.pb"));
+    my @mappings = map { $all->{6}[message($_)->{5}[0]] } @{$all->{3}};
+    is $mappings[0], "$Dir/uses", 'the first mapping is the program';
+    ok scalar(grep { m{/libearly\.so$} } @mappings), 'that of a library comes later';
+}
+
 # ---- What a log names is opened only for functions ----
 
 {
