@@ -296,7 +296,7 @@ static Bool diffText(FILE *out, void *view)
     putc('\n', out);
   }
   textLine(out, &diff->all);
-  fprintf(out, "all %zu callers\n", diff->count);
+  fprintf(out, "all %zu caller%s\n", diff->count, TextPlural(diff->count));
   if (more > 0)
     fprintf(out, "               and %zu more that changed (--top)\n", more);
   putc('\n', out);

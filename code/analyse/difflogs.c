@@ -188,8 +188,8 @@ static void textKeys(FILE *out, SiteOrder order, const SiteLineStruct *old, cons
   uint64_t before = SiteLineKey(old, order), after = SiteLineKey(new, order);
 
   if (!SiteOrderIsBytes(order)) {
-    fprintf(out, "%13llu%13llu%13lld", (unsigned long long)before, (unsigned long long)after,
-            (long long)(after - before));
+    fprintf(out, "%13llu%13llu", (unsigned long long)before, (unsigned long long)after);
+    fprintf(out, after > before ? "%+13lld" : "%13lld", (long long)(after - before));
     return;
   }
   SayColumn(out, 13, before);

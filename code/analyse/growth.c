@@ -227,7 +227,7 @@ static Bool growthText(FILE *out, void *view)
     putc('\n', out);
   }
   textLine(out, &growth->all, unit);
-  fprintf(out, "all %zu callers\n", growth->count);
+  fprintf(out, "all %zu caller%s\n", growth->count, TextPlural(growth->count));
   if (growth->rising > growth->top)
     fprintf(out, "               and %zu more that grow (--top)\n", growth->rising - growth->top);
   putc('\n', out);

@@ -140,7 +140,7 @@ subtest 'two logs' => sub {
     my $sites = json('sites', "$Dir/new.paw");
     is($doc->{new}{$_}, $sites->{$_}, "the new log has its own $_") for qw(peak_bytes left_bytes allocated_bytes temporary_objects);
     like((view('diff', "$Dir/old.paw", "$Dir/new.paw"))[1], qr/^ +19\.5 KiB +48\.8 KiB +\+29\.3 KiB  leak \(grows\.new\)$/m, 'for people');
-    like((view('diff', '--by', 'calls', "$Dir/old.paw", "$Dir/new.paw"))[1], qr/^ +20 +50 +30  leak \(grows\.new\)$/m, 'by calls');
+    like((view('diff', '--by', 'calls', "$Dir/old.paw", "$Dir/new.paw"))[1], qr/^ +20 +50 +\+30  leak \(grows\.new\)$/m, 'by calls');
     is((view('diff', "$Dir/old.paw", "$Dir/old.paw"))[1] =~ /more that changed|grows\)/, '', 'no line where nothing has changed');
 };
 

@@ -41,6 +41,7 @@ my $leak = $doc->{growing}[0];
 cmp_ok($leak->{fit}, '>', 0.8, 'its fit');
 is((view('growth', $log))[1] =~ /^growing +1 caller: /m, 1, 'for people');
 like((view('growth', $log))[1], qr/^ +[\d.]+ KiB +[01]\.\d\d( +[\d.]+ KiB){4}  leak \(grows\)$/m, 'with its quarters');
+like((view('growth', '-e', 'size == 1000000', $log))[1], qr/ all 1 caller$/m, 'one caller is no callers');
 
 # The means of all slices, of all callers and of the one that leaks: bytes times seconds, event by event.
 my ($begin, $end) = @$doc{qw(from to)};
