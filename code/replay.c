@@ -306,6 +306,25 @@ static void replayMissing(Replay replay)
 #undef MISSING
 }
 
+/* replayDiscarded -- some were discarded, of some process */
+static void replayDiscarded(void *data, const LogDiscardStruct *discard)
+{
+  Replay replay = data;
+
+  if (discard->process == replay->report.process)
+    replay->report.predict.missing += discard->events;
+}
+
+/* replayMissed -- count what is not in the log of the process: of what damage took nobody knows whose it was */
+static void replayMissed(Replay replay)
+{
+  LogSummaryStruct summary;
+
+  LogSummarize(&summary, replay->source.log);
+  replay->report.predict.missing = summary.lost + summary.dropped + summary.overwritten;
+  LogDiscards(replay->source.log, replayDiscarded, replay);
+}
+
 static Bool replayCompile(Replay replay, int *status)
 {
   HeapClientStruct client = {.data = replay, .alloc = replayOperation, .free = replayOperation,
@@ -331,6 +350,7 @@ static Bool replayCompile(Replay replay, int *status)
   replayMissing(replay);
   if (res == ResOK)
     res = ScriptFinish(replay->script);
+  replayMissed(replay);
   replay->report.predict.operations = ScriptHeaderOf(replay->script)->operations;
   replay->report.predict.unknown = ScriptHeaderOf(replay->script)->peakUnknown;
   if (res == ResIO)

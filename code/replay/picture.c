@@ -244,7 +244,8 @@ static void pictureAllocator(PictureDraw draw, Index i)
     return;
   }
   fprintf(draw->file, "<td>%.1f</td>", (double)measured->median.peak / (1 << 20));
-  if (PredictPossible(predict, measure) == NULL && measured->allocator.kind != ReplayNONE) {
+  if (measured->allocator.kind != ReplayNONE && PredictPossible(predict, measure) == NULL &&
+      PredictKnows(predict, measure, i) == NULL) {
     pictureRange(draw, PredictPeak(predict, measure, i), 1 << 20, 1);
     pictureRange(draw, PredictCpu(predict, measure, i), 1, 3);
   } else {

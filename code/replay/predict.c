@@ -18,6 +18,10 @@
 #define predictLIBRARY 524288 /* resident bytes of the recording's library itself, give or take as many */
 #define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much */
 #define predictLEAST   0.3  /* of what the recorded program took: without recording it took as much, at least */
+#define predictMISSING 0.01 /* of its operations: with more events missing, a replay is not what the program did */
+#define predictTIMES   3    /* as much processor time as the program takes a replay, at most: it reads objects, too */
+#define predictMEMORY  1.25 /* as much memory as the program, and so many bytes more: */
+#define predictSPARE   (4 << 20)
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
 #define predictUNSURE  30e-9 /* ... give or take */
 
@@ -125,17 +129,6 @@ uint64_t PredictEvent(Predict predict, LogEvent event)
 
 /* ---- What it would take ---- */
 
-const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure)
-{
-  if (!predict->known)
-    return "the log has no samples of the program's own processor time and memory (kind System)";
-  if (measure->rounds < MeasureRunsMIN)
-    return "too few runs";
-  if (!measure->measured[measure->reference].ran || measure->measured[measure->reference].allocator.kind != ReplayLIBC)
-    return "libc, with which the others are compared, has not run";
-  return NULL;
-}
-
 /* predictNow -- the program's processor time: of its run unrecorded, or without what recording took, which is not all
  * of it */
 static MeasureRangeStruct predictNow(const PredictStruct *predict)
@@ -163,21 +156,11 @@ static MeasureRangeStruct predictDifference(const PredictStruct *predict, const 
     .low = range.low / 1e9 - error, .middle = range.middle / 1e9, .high = range.high / 1e9 + error};
 }
 
-MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
+/* predictResident -- resident bytes of the program, with the allocator with which it was recorded */
+static double predictResident(const PredictStruct *predict)
 {
-  MeasureRangeStruct now = predictNow(predict);
-  MeasureRangeStruct more = predictDifference(predict, measure, allocator, measure->reference);
-
-  return (MeasureRangeStruct){
-    .low = predictMost(now.low + more.low, 0),
-    .middle = predictMost(now.middle + more.middle, 0),
-    .high = predictMost(now.high + more.high, 0),
-  };
-}
-
-Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
-{
-  return predictDifference(predict, measure, this, that).high < 0;
+  return predict->alonePeak > 0 ? predict->alonePeak
+                                : predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
 }
 
 /* predictMore -- resident bytes by which `this` takes more than `that`, with the model's error */
@@ -190,11 +173,80 @@ static MeasureRangeStruct predictMore(const PredictStruct *predict, const Measur
   return (MeasureRangeStruct){.low = more - error, .middle = more, .high = more + error};
 }
 
+/* ---- What can be said ---- */
+
+/* predictUnlike -- why a replay with libc is not what the program did; NULL: it may be */
+static const char *predictUnlike(const PredictStruct *predict, const PlayResultStruct *replayed)
+{
+  MeasureRangeStruct now = predictNow(predict);
+
+  if (now.middle <= 0 || predict->peak <= 0)
+    return "the program ended before its samples showed what it took";
+  if ((double)replayed->cpu / 1e9 > now.high * predictTIMES)
+    return "the replay with libc takes more processor time than the program did";
+  if ((double)replayed->peak > predictMost(predict->peak, predict->alonePeak) * predictMEMORY + predictSPARE)
+    return "the replay with libc takes more memory than the program did, which may have touched less of its objects";
+  return NULL;
+}
+
+const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure)
+{
+  const MeasuredStruct *reference = &measure->measured[measure->reference];
+
+  if (!predict->known)
+    return "the log has no samples of the program's own processor time and memory (kind System)";
+  if (measure->rounds < MeasureRunsMIN)
+    return "too few runs";
+  if (!reference->ran || reference->allocator.kind != ReplayLIBC)
+    return "libc, with which the others are compared, has not run";
+  if ((double)predict->missing > (double)predict->operations * predictMISSING)
+    return "too many of its events are not in the log";
+  if (reference->median.failures > 0)
+    return "allocations failed in the replay with libc, with which the others are compared";
+  return predictUnlike(predict, &reference->median);
+}
+
+const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
+{
+  double cpu = predictDifference(predict, measure, allocator, measure->reference).middle;
+  double more = predictMore(predict, measure, allocator, measure->reference).middle;
+
+  if (measure->measured[allocator].median.failures > 0)
+    return "allocations failed in its replay";
+  if (predictNow(predict).middle + cpu <= 0 || predictResident(predict) + more <= 0)
+    return "its replay takes less than libc's by more than the program took";
+  return NULL;
+}
+
+/* ---- What is said ---- */
+
+/* predictBoth -- can something be said of both? */
+static Bool predictBoth(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
+{
+  return PredictKnows(predict, measure, this) == NULL && PredictKnows(predict, measure, that) == NULL;
+}
+
+Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
+{
+  return predictBoth(predict, measure, this, that) && predictDifference(predict, measure, this, that).high < 0;
+}
+
+MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
+{
+  MeasureRangeStruct now = predictNow(predict);
+  MeasureRangeStruct more = predictDifference(predict, measure, allocator, measure->reference);
+
+  return (MeasureRangeStruct){
+    .low = predictMost(now.low + more.low, 0),
+    .middle = predictMost(now.middle + more.middle, 0),
+    .high = predictMost(now.high + more.high, 0),
+  };
+}
+
 MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
 {
   MeasureRangeStruct more = predictMore(predict, measure, allocator, measure->reference);
-  double now = predict->alonePeak > 0 ? predict->alonePeak
-                                      : predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
+  double now = predictResident(predict);
   double error = predict->peak * predictSAMPLED + (predict->alonePeak > 0 ? 0 : predict->peak - now);
 
   return (MeasureRangeStruct){
@@ -206,5 +258,5 @@ MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct
 
 Bool PredictSmaller(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
 {
-  return predictMore(predict, measure, this, that).high < 0;
+  return predictBoth(predict, measure, this, that) && predictMore(predict, measure, this, that).high < 0;
 }

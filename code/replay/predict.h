@@ -33,6 +33,7 @@ typedef struct PredictStruct {
   double alonePeak;        /* resident bytes at most, of the same; 0: not known */
   uint64_t region;         /* those, as told last */
   uint64_t operations;     /* that it recorded: each took time */
+  uint64_t missing;        /* events of it that were recorded, or would have been, and are not in the log */
   uint64_t unknown;        /* bytes of large objects of which it is not known how much it touched */
 } PredictStruct, *Predict;
 
@@ -47,15 +48,17 @@ extern void PredictBegin(Predict predict, LogProcess process);
 extern Bool PredictWants(EventType type);
 extern uint64_t PredictEvent(Predict predict, LogEvent event);
 
-/* PredictCpu, PredictPeak -- what the program would take with this allocator, which has run as often as
- * MeasureRunsMIN: seconds of processor time, resident bytes
+/* PredictPossible -- can anything be said?  NULL: yes; else why not, in words.
+ * PredictKnows -- if so, of this allocator, which has run?  NULL, or why not. */
+extern const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure);
+extern const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
+
+/* PredictCpu, PredictPeak -- what the program would take with this allocator, of which PredictKnows: seconds of processor
+ * time, resident bytes
  * PredictFaster -- of two allocators, does the first take less processor time?  FALSE also where that cannot be told. */
 extern MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 extern MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 extern Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);
 extern Bool PredictSmaller(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);
-
-/* PredictPossible -- can anything be said?  NULL: yes; else why not, in words. */
-extern const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure);
 
 #endif /* REPLAY_PREDICT_H */

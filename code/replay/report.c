@@ -51,12 +51,25 @@ static void reportRange(MeasureRangeStruct range, double unit, int digits)
   printf(" %26s", text);
 }
 
-/* reportPredicted -- may something be said of the whole program with this allocator? */
-static Bool reportPredicted(Report report, Index i)
+/* reportAllocates -- has it run, and is it an allocator? */
+static Bool reportAllocates(Report report, Index i)
 {
   const MeasuredStruct *measured = &report->measure.measured[i];
 
   return measured->ran && measured->allocator.kind != ReplayNONE;
+}
+
+/* reportPredicted -- may something be said of the whole program with this allocator? */
+static Bool reportPredicted(Report report, Index i)
+{
+  return reportAllocates(report, i) && PredictPossible(&report->predict, &report->measure) == NULL &&
+         PredictKnows(&report->predict, &report->measure, i) == NULL;
+}
+
+/* reportExpected -- would something be said of the whole program, if the log and the replays were good for it? */
+static Bool reportExpected(Report report)
+{
+  return report->predict.known && report->measure.rounds >= MeasureRunsMIN;
 }
 
 typedef Bool (*reportLess)(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);
@@ -101,8 +114,12 @@ static void reportPredictions(Report report, int width)
 
   printf("\n%-*s %26s %8s %26s %8s\n", width, "whole program", "processor seconds", "to libc", "resident MiB", "to libc");
   for (i = 0; i < report->shown; ++i) {
-    if (!reportPredicted(report, i))
+    if (!reportAllocates(report, i))
       continue;
+    if (!reportPredicted(report, i)) {
+      printf("%-*s cannot be predicted: %s\n", width, measure->measured[i].allocator.name, PredictKnows(predict, measure, i));
+      continue;
+    }
     ++predicted;
     printf("%-*s", width, measure->measured[i].allocator.name);
     reportRange(PredictCpu(predict, measure, i), 1, 3);
@@ -126,7 +143,7 @@ static void reportSettings(Report report, int width)
   printf("\n%-*s  %s\n", width, "best", "to be exported");
   for (i = 0; i < measure->count; ++i) {
     const AllocatorStruct *allocator = &measure->measured[i].allocator;
-    if (!reportPredicted(report, i) || !SearchBest(&report->predict, measure, i))
+    if (!reportAllocates(report, i) || !SearchBest(&report->predict, measure, i))
       continue;
     printf("%-*s ", width, allocator->name);
     for (variable = 0; AllocatorVariable(text, allocator, variable); ++variable) {
@@ -158,6 +175,7 @@ static void reportRow(int width, const AllocatorStruct *allocator, uint64_t oper
 
 void ReportTable(Report report, ScriptHeader header)
 {
+  const char *impossible = PredictPossible(&report->predict, &report->measure);
   int width = reportWidth(report);
   Index i;
 
@@ -177,8 +195,10 @@ void ReportTable(Report report, ScriptHeader header)
     reportRow(width, &measured->allocator, header->operations, measured->median.ns, header->peakBytes,
               measured->median.peak);
   }
-  if (PredictPossible(&report->predict, &report->measure) == NULL)
+  if (impossible == NULL)
     reportPredictions(report, width);
+  else if (reportExpected(report))
+    printf("\nwhole program: cannot be predicted: %s\n", impossible);
   if (report->search)
     reportSettings(report, width);
 }
@@ -200,7 +220,21 @@ static void reportSettingsJson(Report report, Index i)
     JsonString(stdout, text);
   }
   printf("], \"best\": %s",
-         reportPredicted(report, i) && SearchBest(&report->predict, &report->measure, i) ? "true" : "false");
+         reportAllocates(report, i) && SearchBest(&report->predict, &report->measure, i) ? "true" : "false");
+}
+
+/* reportPredictionJson -- of the whole program with this allocator, or why there is none, where one is expected */
+static void reportPredictionJson(Report report, Index i)
+{
+  const char *why = PredictPossible(&report->predict, &report->measure);
+
+  if (reportPredicted(report, i)) {
+    reportRangeJson("cpuSeconds", PredictCpu(&report->predict, &report->measure, i));
+    reportRangeJson("residentBytes", PredictPeak(&report->predict, &report->measure, i));
+  } else if (reportExpected(report) && reportAllocates(report, i)) {
+    printf(", \"unpredicted\": ");
+    JsonString(stdout, why != NULL ? why : PredictKnows(&report->predict, &report->measure, i));
+  }
 }
 
 static void reportAllocator(Report report, Index i, ScriptHeader header)
@@ -225,10 +259,7 @@ static void reportAllocator(Report report, Index i, ScriptHeader header)
         (unsigned long long)median->failures);
     if (report->verify)
       printf(", \"faults\": %llu", (unsigned long long)median->faults);
-    if (PredictPossible(&report->predict, &report->measure) == NULL && reportPredicted(report, i)) {
-      reportRangeJson("cpuSeconds", PredictCpu(&report->predict, &report->measure, i));
-      reportRangeJson("residentBytes", PredictPeak(&report->predict, &report->measure, i));
-    }
+    reportPredictionJson(report, i);
     if (report->search)
       reportSettingsJson(report, i);
   }
@@ -289,7 +320,7 @@ void ReportAdd(Report report, ScriptHeader header)
     sum->ns += measured->median.ns;
     sum->asked += header->peakBytes;
     sum->peak += measured->median.peak;
-    if (PredictPossible(&report->predict, &report->measure) != NULL || !reportPredicted(report, i))
+    if (!reportPredicted(report, i))
       continue;
     ++sum->predicted;
     reportAddRange(&sum->cpu, PredictCpu(&report->predict, &report->measure, i));

@@ -90,6 +90,13 @@ Res SearchAdd(Measure measure, Script script)
 
 /* ---- Who is better ---- */
 
+/* searchSound -- has it run, and had all objects, as far as the reference had them? */
+static Bool searchSound(const MeasureStruct *measure, Index i)
+{
+  return measure->measured[i].ran &&
+         measure->measured[i].median.failures <= measure->measured[measure->reference].median.failures;
+}
+
 /* searchBeats -- does one take less of one, and no more of the other? */
 static Bool searchBeats(const MeasuredStruct *this, const MeasuredStruct *that)
 {
@@ -120,7 +127,7 @@ static double searchPart(uint64_t n, uint64_t of)
   return of == 0 ? 1 : (double)n / (double)of;
 }
 
-/* searchPlaces -- those that have run but the reference, the best first; how many */
+/* searchPlaces -- those that are sound but the reference, the best first; how many */
 static Count searchPlaces(searchPlace place, const MeasureStruct *measure)
 {
   const PlayResultStruct *reference = &measure->measured[measure->reference].median;
@@ -129,12 +136,12 @@ static Count searchPlaces(searchPlace place, const MeasureStruct *measure)
 
   for (i = 0; i < measure->count; ++i) {
     const MeasuredStruct *measured = &measure->measured[i];
-    if (!measured->ran || i == measure->reference)
+    if (!searchSound(measure, i) || i == measure->reference)
       continue;
     place[count] = (searchPlaceStruct){.measured = i, .sum = searchPart(measured->median.cpu, reference->cpu) +
                                                             searchPart(measured->median.peak, reference->peak)};
     for (j = 0; j < measure->count; ++j)
-      place[count].beaten += measure->measured[j].ran && searchBeats(&measure->measured[j], measured);
+      place[count].beaten += searchSound(measure, j) && searchBeats(&measure->measured[j], measured);
     ++count;
   }
   qsort(place, count, sizeof *place, searchCompare);
@@ -167,10 +174,10 @@ Bool SearchBest(const PredictStruct *predict, const MeasureStruct *measure, Inde
   Bool ranges = PredictPossible(predict, measure) == NULL, beaten = FALSE;
   Index that, plain = searchPlain(measure, this);
 
-  if (plain != this && !searchGains(predict, measure, ranges, this, plain))
+  if (!searchSound(measure, this) || (plain != this && !searchGains(predict, measure, ranges, this, plain)))
     return FALSE;
   for (that = 0; that < measure->count && !beaten; ++that) {
-    if (that == this || !measure->measured[that].ran)
+    if (that == this || !searchSound(measure, that))
       continue;
     if (!ranges)
       beaten = searchBeats(&measure->measured[that], &measure->measured[this]);

@@ -115,6 +115,42 @@ static void testPredict(void)
   PLANT(measure.count, MeasureAllocatorsMAX + 1, MeasureCheck(&measure), "too many allocators");
 }
 
+/* testNotPredicted -- nothing is said where a replay is not what the program did */
+static void testNotPredicted(void)
+{
+  PredictStruct good = {.known = TRUE, .cpu = 10.45, .peak = 100e6, .operations = 10000000}, predict = good;
+
+  set(0, ReplayLIBC, 2.0, 60e6, 9);
+  set(1, ReplayPAWPRINT, 1.0, 40e6, 9);
+  measure.measured[0].median.cpu = (uint64_t)2e9;
+  TapOk(PredictPossible(&predict, &measure) == NULL && PredictKnows(&predict, &measure, 1) == NULL, "a good replay");
+  predict.missing = 1000;
+  TapOk(PredictPossible(&predict, &measure) == NULL, "a few events are missing");
+  predict.missing = 1000000;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "many events are missing");
+  predict = good;
+  predict.cpu = 0;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "the program took no time");
+  predict.cpu = 0.01;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "the replay takes a hundred times as long");
+  predict = good;
+  predict.peak = 10e6;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "the replay takes six times the memory");
+  predict = good;
+  measure.measured[0].median.failures = 1;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "allocations failed with libc");
+  measure.measured[0].median.failures = 0;
+  measure.measured[1].median.failures = 1;
+  TapOk(PredictPossible(&predict, &measure) == NULL && PredictKnows(&predict, &measure, 0) == NULL, "or with another");
+  TapOk(PredictKnows(&predict, &measure, 1) != NULL && !PredictFaster(&predict, &measure, 1, 0) &&
+          !PredictSmaller(&predict, &measure, 1, 0),
+        "of which nothing is said then");
+  measure.measured[1].median.failures = 0;
+  predict.cpu = 1;
+  TapOk(PredictPossible(&predict, &measure) == NULL && !PredictFaster(&predict, &measure, 1, 0),
+        "nor of one that would leave less than nothing of the program's time");
+}
+
 static void testMedian(void)
 {
   uint64_t odd[] = {5, 1, 9}, even[] = {4, 8, 2, 6};
@@ -128,5 +164,6 @@ int main(void)
   testMedian();
   testRange();
   testPredict();
+  testNotPredicted();
   return TapDone();
 }

@@ -437,6 +437,12 @@ SKIP: {
         run("$B/bin/eventcnv", '-f', 'paw', '-o', $without, '-k', 'Object,Pool,Arena', $log);
         ($status, $out) = replay('-n', 3, '-a', 'pawprint', $without);
         unlike($out, qr/whole program/, 'nor where the program was not sampled');
+        my $none = library('none', 'NONE');
+        ($status, $out) = replay('-n', 3, '-a', "libc,$none", $log);
+        like($out, qr/^\Q$none\E +cannot be predicted: allocations failed in its replay\n\z/m, 'nor of an allocator that ran out of memory');
+        ($status, $doc) = table('-n', 3, '-a', "libc,$none", $log);
+        is_deeply([map { exists $_->{cpuSeconds}, $_->{unpredicted} } @{$doc->{allocators}}],
+                  [1, undef, '', 'allocations failed in its replay'], 'of that one alone') or diag explain $doc->{allocators};
     };
     subtest 'threads whose data destructors free' => sub {
         plan skip_all => 'the library is not preloaded in a sanitized build' if $SAN;

@@ -86,6 +86,15 @@ static void testKeep(uint64_t *seed)
   measure.measured[1].ran = FALSE;
   SearchKeep(&measure, 5);
   TapOk(measure.count == 2 && there("libc") && there("libc:b=1"), "what did not run does not stay");
+  measure.measured[1].ran = TRUE;
+  put(0, "libc", 5, 5);
+  put(1, "libc:a=1", 1, 1);
+  put(2, "libc:b=1", 9, 9);
+  measure.measured[1].median.failures = 1;
+  TapOk(!SearchBest(&(PredictStruct){.known = FALSE}, &measure, 1), "nor is it the best who ran out of memory");
+  SearchKeep(&measure, 5);
+  TapOk(measure.count == 2 && there("libc:b=1"), "nor does it stay");
+  measure.measured[1].median.failures = 0;
   put(0, "libc", 5, 5);
   put(1, "pawprint", 9, 9);
   put(2, "pawprint:SGF.emptySlabs=1", 1, 1);
