@@ -342,7 +342,7 @@ static Bool replayCompile(Replay replay, int *status)
     res = HeapCreate(&replay->heap, &client, replay->source.log);
   if (res != ResOK)
     return OptionStop(status, OptionFail(tool, "%s", res == ResIO ? strerror(errno) : "no memory"));
-  PredictBegin(&replay->report.predict, replay->report.process);
+  PredictBegin(&replay->report.predict, replay->source.log, replay->report.process);
   replay->source.request.event = replayEvent;
   if (!SourceRead(&replay->source, status))
     return FALSE;

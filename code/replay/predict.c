@@ -58,11 +58,42 @@ void PredictFinish(Predict predict)
   TypeCacheFinish(&predict->types);
 }
 
-void PredictBegin(Predict predict, LogProcess process)
+/* predictBegan -- when it was one of the log's processes: there its header block was made, right after exec */
+static uint64_t predictBegan(Log log, LogProcess process)
+{
+  return process->header.syncs == 0 ? 0 : LogTime(log, process->number, process->header.sync[0].ticks);
+}
+
+/* predictSpan -- from when to when the process's number is its: after an exec it is another process of the log */
+static void predictSpan(Predict predict, Log log, LogProcess process)
+{
+  uint64_t its = predictBegan(log, process);
+  Index i;
+
+  predict->from = 0;
+  predict->to = UINT64_MAX;
+  for (i = 0; i < LogProcesses(log); ++i) {
+    LogProcess other = LogProcessAt(log, i);
+    uint64_t began;
+    if (other == process || other->header.pid != process->header.pid ||
+        strcmp(other->header.boot, process->header.boot) != 0)
+      continue;
+    began = predictBegan(log, other);
+    if (began <= its)
+      predict->from = its;
+    else if (began < predict->to)
+      predict->to = began;
+  }
+  predict->shared = predict->from > 0 || predict->to < UINT64_MAX;
+}
+
+void PredictBegin(Predict predict, Log log, LogProcess process)
 {
   predict->process = process;
+  if (process != NULL)
+    predictSpan(predict, log, process);
   predict->known = predict->family = FALSE;
-  predict->cpu = predict->peak = predict->alone = predict->alonePeak = 0;
+  predict->before = predict->cpu = predict->peak = predict->alone = predict->alonePeak = 0;
   predict->region = 0;
 }
 
@@ -82,10 +113,25 @@ static uint64_t predictPeak(Predict predict, uint64_t bytes)
   return bytes;
 }
 
+/* predictSample -- its number had taken so many us of processor time at this time, and had so many bytes resident; returns
+ * those of the process */
+static uint64_t predictSample(Predict predict, uint64_t time, uint64_t cpu, uint64_t resident)
+{
+  double seconds = (double)cpu / 1e6;
+
+  if (time < predict->from) {
+    predict->before = seconds;
+    return 0;
+  }
+  predict->known = TRUE;
+  predict->cpu = predictMost(predict->cpu, predictMost(seconds - predict->before, 0));
+  return predictPeak(predict, resident);
+}
+
 /* predictAlone -- the second run took so many us, and had so many bytes resident */
 static void predictAlone(Predict predict, uint64_t time, uint64_t resident)
 {
-  if (predict->family)
+  if (predict->family || predict->shared)
     return;
   predict->alone = (double)time / 1e6;
   predict->alonePeak = (double)resident;
@@ -105,26 +151,25 @@ uint64_t PredictEvent(Predict predict, LogEvent event)
       (void)predictPeak(predict, first);
     return 0;
   }
-  if (first != process->header.pid || strcmp(event->process->header.boot, process->header.boot) != 0)
+  if (first != process->header.pid || strcmp(event->process->header.boot, process->header.boot) != 0 ||
+      event->time >= predict->to)
     return 0;
   switch (tell->tells) {
   case predictREGION:
     predict->region = LogEventWord(event, (Index)tell->param[1]);
     return 0;
   case predictSTART:
-    predict->family = TRUE;
+    predict->family |= event->time >= predict->from;
     return 0;
   case predictALONE:
     predictAlone(predict, LogEventWord(event, (Index)tell->param[1]) + LogEventWord(event, (Index)tell->param[2]),
                  LogEventWord(event, (Index)tell->param[3]));
     return 0;
   default:
-    break;
+    return predictSample(predict, event->time,
+                         LogEventWord(event, (Index)tell->param[2]) + LogEventWord(event, (Index)tell->param[3]),
+                         LogEventWord(event, (Index)tell->param[1]));
   }
-  predict->known = TRUE;
-  predict->cpu = predictMost(predict->cpu, (double)(LogEventWord(event, (Index)tell->param[2]) +
-                                                    LogEventWord(event, (Index)tell->param[3])) / 1e6);
-  return predictPeak(predict, LogEventWord(event, (Index)tell->param[1]));
 }
 
 /* ---- What it would take ---- */

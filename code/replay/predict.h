@@ -23,6 +23,10 @@
 /* What the program took when it was recorded. */
 typedef struct PredictStruct {
   LogProcess process;      /* of which samples count; NULL: none */
+  uint64_t from, to;       /* ns: samples of its number before are those of what it was before an exec, and from `to` on
+                              those of what it has become */
+  Bool shared;             /* there are such */
+  double before;           /* seconds of processor time that it had before */
   TypeCacheStruct types;
   Bool known;              /* there was a sample */
   double cpu;              /* seconds of processor time, until the last sample */
@@ -40,11 +44,11 @@ typedef struct PredictStruct {
 extern void PredictInit(Predict predict);
 extern void PredictFinish(Predict predict);
 
-/* PredictBegin -- from now on samples of this process count
+/* PredictBegin -- from now on samples of this process of the log count
  * PredictWants -- does PredictEvent learn from an event of this type?
  * PredictEvent -- one event, of any process; the resident bytes of the process that it tells, without the recording's, if
  *   it is a sample; else 0 */
-extern void PredictBegin(Predict predict, LogProcess process);
+extern void PredictBegin(Predict predict, Log log, LogProcess process);
 extern Bool PredictWants(EventType type);
 extern uint64_t PredictEvent(Predict predict, LogEvent event);
 

@@ -444,6 +444,22 @@ SKIP: {
         is_deeply([map { exists $_->{cpuSeconds}, $_->{unpredicted} } @{$doc->{allocators}}],
                   [1, undef, '', 'allocations failed in its replay'], 'of that one alone') or diag explain $doc->{allocators};
     };
+    subtest 'two programs that are one process, by exec' => sub {
+        plan skip_all => 'a sanitized program takes memory of its own' if $SAN;
+        my $log = "$Dir/exec.paw";
+        my $wait = 'my $n = 0; while ((times)[0] + (times)[1] < %s) { ++$n }';
+        my $second = spew("$Dir/second.pl", 'my @x = map { [$_] } 1 .. 10000; ' . sprintf $wait, 0.5);
+        my $first = spew("$Dir/first.pl", 'my @x = map { "x" x 300 } 1 .. 60000; ' . sprintf($wait, 0.3) . " exec '$^X', '$second';");
+        run("$B/bin/eventrec", '-o', $log, $^X, $first);
+        my ($status, $doc) = table('-n', 3, '--process', 'all', '-a', 'libc', $log);
+        is($status, 0, 'status');
+        my @cpu = map { $_->{allocators}[0]{cpuSeconds}[1] // -1 } @{$doc->{processes}};
+        my @peak = map { $_->{allocators}[0]{residentBytes}[1] // -1 } @{$doc->{processes}};
+        cmp_ok($cpu[0], '>', 0.1, 'the first took its part of the time');
+        cmp_ok($cpu[1], '>', 0.05, 'and the second its own');
+        cmp_ok($cpu[0] + $cpu[1], '<', 0.75, 'which together are the whole');
+        cmp_ok($peak[1], '<', 0.8 * $peak[0], 'and their memory differs') or diag "@cpu, @peak";
+    };
     subtest 'threads whose data destructors free' => sub {
         plan skip_all => 'the library is not preloaded in a sanitized build' if $SAN;
         my $log = "$Dir/keys.paw";
