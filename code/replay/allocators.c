@@ -50,6 +50,12 @@ static const struct {
   {"M_TOP_PAD", "MALLOC_TOP_PAD_"},              {"M_MMAP_MAX", "MALLOC_MMAP_MAX_"},
 };
 
+/* libc's tunables of malloc, of all versions: one that the installed version does not have it ignores. */
+static const char *const allocatorTunables[] = {
+  "arena_max", "arena_test", "check", "hugetlb", "mmap_max", "mmap_threshold", "mxfast", "perturb", "tcache_count",
+  "tcache_max", "tcache_unsorted_limit", "top_pad", "trim_threshold",
+};
+
 /* Where systems keep libraries, the first that has it. */
 static const char *const allocatorFolder[] = {
 #if defined(__x86_64__)
@@ -226,6 +232,38 @@ static Res allocatorPools(const AllocatorStruct *allocator, char *error)
   return ResPARAM;
 }
 
+/* allocatorIsTunable -- is it the name of one of libc's tunables? */
+static Bool allocatorIsTunable(const char *key)
+{
+  Index i = 0;
+
+  while (i < ARRAY_LENGTH(allocatorTunables) && strcmp(allocatorTunables[i], key) != 0)
+    ++i;
+  return i < ARRAY_LENGTH(allocatorTunables);
+}
+
+/* allocatorNames -- has libc settings of these names?  It ignores what it does not know. */
+static Res allocatorNames(const AllocatorStruct *allocator, const char *settings, char *error)
+{
+  char copy[AllocatorRoomSIZE], *rest = copy, *key;
+
+  snprintf(copy, sizeof copy, "%s", settings);
+  while ((key = strsep(&rest, ":")) != NULL) {
+    char *value = strchr(key, '=');
+    if (value != NULL)
+      *value = '\0';
+    else
+      (void)strsep(&rest, ":");
+    if (allocatorTunable(key) != NULL || allocatorIsTunable(key))
+      continue;
+    snprintf(error, AllocatorErrorSIZE, "%.60s: '%.60s' is no setting of libc: M_ARENA_MAX, M_ARENA_TEST, M_MMAP_MAX, "
+             "M_MMAP_THRESHOLD, M_TOP_PAD, M_TRIM_THRESHOLD, or a tunable of malloc, as tcache_count", allocator->name,
+             key);
+    return ResPARAM;
+  }
+  return ResOK;
+}
+
 /* allocatorSettings -- make variables of the settings */
 static Res allocatorSettings(Allocator allocator, const allocatorKnownStruct *known, const char *settings, char *error)
 {
@@ -246,7 +284,11 @@ static Res allocatorSettings(Allocator allocator, const allocatorKnownStruct *kn
              (int)AllocatorSettingsMAX);
     return ResPARAM;
   }
-  return res == ResOK && known != NULL && known->kind == ReplayPAWPRINT ? allocatorPools(allocator, error) : res;
+  if (res != ResOK || known == NULL)
+    return res;
+  return known->kind == ReplayPAWPRINT ? allocatorPools(allocator, error)
+         : known->kind == ReplayLIBC   ? allocatorNames(allocator, settings, error)
+                                       : ResOK;
 }
 
 Res AllocatorParse(Allocator allocatorReturn, const char *name, char *error)

@@ -86,7 +86,8 @@ static void testRefused(void)
     Res res;
   } cases[] = {
     {"libc:M_ARENA_MAX", ResPARAM}, {"libc:M_ARENA_MAX=", ResPARAM},  {"libc:=2", ResPARAM},
-    {"libc:", ResPARAM},            {"libc:a=1::b=2", ResPARAM},      {"pawprint:a=1", ResPARAM},
+    {"libc:", ResPARAM},            {"libc:M_TOP_PAD=1::M_TOP_PAD=2", ResPARAM},      {"pawprint:a=1", ResPARAM},
+    {"libc:M_BLAH=1", ResPARAM},    {"libc:tcache_cuont:1", ResPARAM}, {"libc:M_TOP_PAD:1:M_BLAH:M_TOP_PAD", ResPARAM},
     {"pawprint:SGF.spare=1", ResPARAM}, {"pawprint:MVFF.spare=x", ResPARAM}, {"pawprint:AMS.spare=1", ResPARAM},
     {"none:a=1", ResPARAM},         {"/no/such/library.so", ResFAIL}, {"tbbmalloc", ResFAIL},
   };
@@ -102,15 +103,15 @@ static void testRefused(void)
   /* Each length about the room's: never beyond it. */
   for (i = AllocatorRoomSIZE - 64; i < AllocatorRoomSIZE + 64; ++i) {
     Res res;
-    snprintf(name, sizeof name, "libc:key=%0*d", (int)i, 1);
+    snprintf(name, sizeof name, "libc:perturb=%0*d", (int)i, 1);
     res = AllocatorParse(&allocator, name, error);
     if (res != ResOK && res != ResPARAM)
       break;
-    if (res == ResOK && strlen(allocator.setting[0]) != strlen("GLIBC_TUNABLES=glibc.malloc.key=") + i)
+    if (res == ResOK && strlen(allocator.setting[0]) != strlen("GLIBC_TUNABLES=glibc.malloc.perturb=") + i)
       break;
   }
   TapIs(i, AllocatorRoomSIZE + 64, "settings of every length are taken whole, or refused");
-  TapIs(AllocatorParse(&allocator, "libc:a=1", error), ResOK, "an allocator");
+  TapIs(AllocatorParse(&allocator, "libc:perturb=1", error), ResOK, "an allocator");
   PLANT(allocator.settings, AllocatorSettingsMAX + 1, AllocatorCheck(&allocator), "too many settings");
   PLANT(allocator.setting[0], "elsewhere=1", AllocatorCheck(&allocator), "a setting of somebody else's");
   PLANT(allocator.kind, ReplayLIBRARY, AllocatorCheck(&allocator), "no library");

@@ -188,6 +188,7 @@ subtest 'usage' => sub {
         [['-a', 'libc,,none', $churn], 2, qr/--allocator: an empty name/],
         [['-a', '/nonexistent.so', $churn], 1, qr/\/nonexistent\.so: No such file.*pawprint, libc, jemalloc, mimalloc, tcmalloc, none or the path of a shared/],
         [['-a', 'libc:M_ARENA_MAX', $churn], 2, qr/the setting 'M_ARENA_MAX' has no value/],
+        [['-a', 'libc:M_BLAH=1', $churn], 2, qr/'M_BLAH' is no setting of libc: M_ARENA_MAX, .*tunable/],
         [['-a', 'pawprint:spare=0', $churn], 2, qr/'spare=0' is no setting of our pools, which are CLASS\.PARAMETER=NUMBER/],
         [['-a', 'libc:' . join(':', map { "M_ARENA_MAX=$_" } 1 .. 9), $churn], 2, qr/more settings than 8/],
         [['-a', 'x' x 5000, $churn], 2, qr/the path is too long/],

@@ -10,7 +10,7 @@
 #include "tap.h"
 
 static MeasureStruct measure;
-static char name[MeasureAllocatorsMAX][16];
+static char name[MeasureAllocatorsMAX][24];
 
 /* put -- an allocator that ran, and took so much */
 static void put(Index i, const char *called, uint64_t cpu, uint64_t peak)
@@ -62,7 +62,7 @@ static void testKeep(uint64_t *seed)
     Count most = 0, beaten[40];
     measure.reference = 0;
     for (i = 0; i < n; ++i) {
-      snprintf(name[i], sizeof name[i], "libc:key=%zu", i);
+      snprintf(name[i], sizeof name[i], "libc:perturb=%zu", i);
       put(i, i == 0 ? "libc" : name[i], cpu[i] = 100 + TapRandom(seed) % 100, peak[i] = 100 + TapRandom(seed) % 100);
     }
     for (i = 0; i < n; ++i) {
@@ -81,19 +81,19 @@ static void testKeep(uint64_t *seed)
   }
   TapIs(wrong, 0, "of 200 random sets those stay that are beaten by the fewest, and libc as it is");
   put(0, "libc", 5, 5);
-  put(1, "libc:a=1", 1, 1);
-  put(2, "libc:b=1", 9, 9);
+  put(1, "libc:perturb=1", 1, 1);
+  put(2, "libc:perturb=2", 9, 9);
   measure.measured[1].ran = FALSE;
   SearchKeep(&measure, 5);
-  TapOk(measure.count == 2 && there("libc") && there("libc:b=1"), "what did not run does not stay");
+  TapOk(measure.count == 2 && there("libc") && there("libc:perturb=2"), "what did not run does not stay");
   measure.measured[1].ran = TRUE;
   put(0, "libc", 5, 5);
-  put(1, "libc:a=1", 1, 1);
-  put(2, "libc:b=1", 9, 9);
+  put(1, "libc:perturb=1", 1, 1);
+  put(2, "libc:perturb=2", 9, 9);
   measure.measured[1].median.failures = 1;
   TapOk(!SearchBest(&(PredictStruct){.known = FALSE}, &measure, 1), "nor is it the best who ran out of memory");
   SearchKeep(&measure, 5);
-  TapOk(measure.count == 2 && there("libc:b=1"), "nor does it stay");
+  TapOk(measure.count == 2 && there("libc:perturb=2"), "nor does it stay");
   measure.measured[1].median.failures = 0;
   put(0, "libc", 5, 5);
   put(1, "pawprint", 9, 9);
@@ -110,13 +110,13 @@ static void testBest(void)
   Index i;
 
   put(0, "libc", 100, 100);
-  put(1, "libc:a=1", 50, 200);
-  put(2, "libc:b=1", 200, 50);
-  put(3, "libc:c=1", 60, 210);
+  put(1, "libc:perturb=1", 50, 200);
+  put(2, "libc:perturb=2", 200, 50);
+  put(3, "libc:perturb=3", 60, 210);
   TapOk(SearchBest(&predict, &measure, 0) && SearchBest(&predict, &measure, 1) && SearchBest(&predict, &measure, 2),
         "who takes less of one is among the best");
   TapOk(!SearchBest(&predict, &measure, 3), "who takes more of both than another is not");
-  put(4, "libc:d=1", 100, 100);
+  put(4, "libc:perturb=4", 100, 100);
   put(5, "pawprint", 90, 110);
   TapOk(SearchBest(&predict, &measure, 0) && !SearchBest(&predict, &measure, 4) && SearchBest(&predict, &measure, 5),
         "nor is a setting that is as good as none");
