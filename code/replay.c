@@ -383,6 +383,8 @@ static Bool replayFaults(Replay replay, Measured measured)
   const char *name = replay->source.tool->name, *called = measured->allocator.name;
   Index i;
 
+  if (measured->untried)
+    return TRUE;
   if (!measured->ran) {
     SayLine(stderr, "%s: %s: %s", name, called, measured->error);
     return FALSE;
@@ -402,6 +404,20 @@ static Bool replayFaults(Replay replay, Measured measured)
   if (result->message[0] != '\0')
     ReportReason(&replay->report, "%s: %s", called, result->message);
   return result->faults == 0;
+}
+
+/* replayUntried -- say how many settings there was no time for */
+static void replayUntried(Replay replay)
+{
+  const MeasureStruct *measure = &replay->report.measure;
+  Count untried = 0;
+  Index i;
+
+  for (i = 0; i < measure->count; ++i)
+    untried += measure->measured[i].untried;
+  if (untried > 0)
+    SayLine(stderr, "%s: not all settings were tried: the time was over before %zu of %zu had run once (--time)",
+            replay->source.tool->name, untried, measure->count);
 }
 
 static volatile sig_atomic_t replayStopped;
@@ -475,6 +491,7 @@ static int replayRun(Replay replay)
   for (i = 0; i < replay->report.shown; ++i)
     if (!replayFaults(replay, &replay->report.measure.measured[i]))
       well = FALSE;
+  replayUntried(replay);
   if (replay->json)
     ReportJson(&replay->report, ScriptHeaderOf(replay->script));
   else
@@ -666,7 +683,8 @@ int main(int argc, char **argv)
     OptionFlag(0, "search", &replay.report.search,
                "try the settings that matter of the allocators named, and print the best of time and memory"),
     OptionDouble(0, "time", &replay.report.measure.seconds, "SECONDS",
-                 "without --repeat: no round begins later than this, after the third; 30 if not given, with --search 60"),
+                 "without --repeat: no round begins later than this, after the third; 30 if not given; with --search no run at "
+                 "all, and 60"),
     OptionString(0, "report", &replay.picture.path, "FILE.html",
                  "write a page with a picture, too: resident memory over time, of the program and with each allocator"),
     OptionFlag(0, "verify", &replay.report.verify, "write to every object, and check it"),

@@ -4,6 +4,7 @@
  */
 #include "replay/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,8 +82,8 @@ static uint64_t measureBase(ReplayRun run, int file, const PlayParamsStruct *par
   return ReplayChildRun(run, file, &libc, &only) ? run->result.base : 0;
 }
 
-/* measureOne -- one run of an allocator; one that fails is not run again */
-static void measureOne(Measure measure, Measured measured, ReplayRun run, int file, const PlayParamsStruct *params)
+/* measureOne -- one run of an allocator; one that fails is not run again.  FALSE: it was stopped. */
+static Bool measureOne(Measure measure, Measured measured, ReplayRun run, int file, const PlayParamsStruct *params)
 {
   PlayResult result = &run->result, median = &measured->median;
   uint64_t base = measure->base;
@@ -90,10 +91,10 @@ static void measureOne(Measure measure, Measured measured, ReplayRun run, int fi
 
   if (!ReplayChildRun(run, file, &measured->allocator, params)) {
     if (MeasureStopped(measure))
-      return; /* who stops us from a terminal has ended the child, too */
+      return FALSE; /* who stops us from a terminal has ended the child, too */
     memcpy(measured->error, result->message, sizeof measured->error);
     measured->ran = FALSE;
-    return;
+    return TRUE;
   }
   if (base == 0)
     base = result->base;
@@ -102,6 +103,7 @@ static void measureOne(Measure measure, Measured measured, ReplayRun run, int fi
   measured->peak[i] = result->peak > base ? result->peak - base : 0;
   if (i == 0 || result->faults > median->faults || result->failures > median->failures)
     *median = *result;
+  return TRUE;
 }
 
 /* measureKnown -- are the differences known well enough, or is there no more time for them? */
@@ -149,26 +151,51 @@ static void measureMedians(Measure measure)
   }
 }
 
-/* measureStop -- in the first round so many have been begun, the last of which may have been ended: what has run is
- * known all the same */
-static void measureStop(Measure measure, Index begun)
+/* measureTurn -- whose turn it is in this round, after so many: the reference begins the first */
+static Measured measureTurn(Measure measure, Index after)
 {
-  static const char stopped[] = "stopped before it had run";
+  return &measure->measured[(measure->reference + measure->rounds + after) % measure->count];
+}
+
+/* measureStop -- in the first round so many have run, which are known all the same */
+static void measureStop(Measure measure, Count done)
+{
+  Bool stopped = MeasureStopped(measure);
   Index i;
 
-  for (i = begun > 0 ? begun - 1 : 0; i < measure->count; ++i) {
-    measure->measured[i].ran = FALSE;
-    memcpy(measure->measured[i].error, stopped, sizeof stopped);
+  for (i = done; i < measure->count; ++i) {
+    Measured measured = measureTurn(measure, i);
+    measured->ran = FALSE;
+    measured->untried = !stopped;
+    (void)snprintf(measured->error, sizeof measured->error, "%s",
+                   stopped ? "stopped before it had run" : "not tried: the time was over");
   }
   measure->rounds = 1;
   measure->partial = TRUE;
+}
+
+/* measureRound -- run all once, and one in any case, unless it is stopped; returns how many have run before it was, or
+ * its time over */
+static Count measureRound(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
+                          void (*say)(void *data, const char *name), void *data)
+{
+  Count done;
+
+  for (done = 0; done < measure->count && !(done == 0 ? MeasureStopped(measure) : MeasureOver(measure)); ++done) {
+    Measured measured = measureTurn(measure, done);
+    say(data, measured->allocator.name);
+    if (measured->ran && !measureOne(measure, measured, run, file, params))
+      break;
+  }
+  return done;
 }
 
 void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                 void (*say)(void *data, const char *name), void *data)
 {
   double begin = MeasureNow();
-  Index i, begun = 0;
+  Count done = 0;
+  Index i;
 
   measure->base = measureBase(run, file, params);
   measure->rounds = 0;
@@ -176,21 +203,17 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
   measure->reference = 0;
   for (i = 0; i < measure->count; ++i) {
     measure->measured[i].ran = TRUE;
+    measure->measured[i].untried = FALSE;
     if (measure->measured[i].allocator.kind == ReplayLIBC && measure->measured[i].allocator.settings == 0)
       measure->reference = i;
   }
   AVER(MeasureCheck(measure));
-  while (!MeasureStopped(measure) && !measureKnown(measure, MeasureNow() - begin)) {
-    for (begun = 0; begun < measure->count && !MeasureStopped(measure); ++begun) {
-      Measured measured = &measure->measured[(measure->rounds + begun) % measure->count];
-      say(data, measured->allocator.name);
-      if (measured->ran)
-        measureOne(measure, measured, run, file, params);
-    }
-    measure->rounds += !MeasureStopped(measure);
-  }
+  do {
+    done = measureRound(measure, run, file, params, say, data);
+    measure->rounds += done == measure->count;
+  } while (!MeasureOver(measure) && !measureKnown(measure, MeasureNow() - begin));
   if (measure->rounds == 0)
-    measureStop(measure, begun);
+    measureStop(measure, done);
   measureMedians(measure);
 }
 

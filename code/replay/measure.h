@@ -25,6 +25,7 @@ enum { MeasureAllocatorsMAX = 64, MeasureRunsMAX = 1000, MeasureRunsMIN = 3, Mea
 typedef struct MeasuredStruct {
   AllocatorStruct allocator;
   Bool ran;                     /* in all rounds: the rest is good; else `error` says why not */
+  Bool untried;                 /* it has not run because there was no time for it */
   uint64_t ns[MeasureRunsMAX], cpu[MeasureRunsMAX], peak[MeasureRunsMAX]; /* of each round */
   PlayResultStruct median;      /* the median of each number; faults and failures of the worst run */
   char error[PlayMessageSIZE];
@@ -34,10 +35,11 @@ typedef struct MeasureStruct {
   Count repeat;                 /* rounds asked for; 0: as many as it takes */
   double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN.  Of a search:
                                    how long all of it takes */
+  double deadline;              /* of a search: by MeasureNow, when its time is over, as if it were stopped then; 0: none */
   const volatile sig_atomic_t *stop; /* when it is not 0, no further run begins, and a round that is not ended does not
                                    count, unless it is the first; NULL: nobody can stop it */
   Count rounds;                 /* done */
-  Bool partial;                 /* the only one was stopped: not all have run */
+  Bool partial;                 /* the only one was stopped, or its time was over: not all have run */
   Count count;                  /* allocators */
   MeasuredStruct measured[MeasureAllocatorsMAX];
   uint64_t base;                /* resident bytes of a process without an allocator's own; 0: not known */
@@ -59,10 +61,15 @@ extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParam
 /* MeasureNow -- seconds of a clock that never goes back */
 extern double MeasureNow(void);
 
-/* MeasureStopped -- has it been stopped? */
+/* MeasureStopped -- has it been stopped?
+ * MeasureOver -- has it been, or is its time over? */
 static inline Bool MeasureStopped(const MeasureStruct *measure)
 {
   return measure->stop != NULL && *measure->stop != 0;
+}
+static inline Bool MeasureOver(const MeasureStruct *measure)
+{
+  return MeasureStopped(measure) || (measure->deadline > 0 && MeasureNow() >= measure->deadline);
 }
 
 /* MeasureMedian -- of n numbers, which it sorts; n > 0

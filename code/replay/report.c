@@ -188,6 +188,8 @@ void ReportTable(Report report, ScriptHeader header)
   for (i = 0; i < report->shown; ++i) {
     Measured measured = &report->measure.measured[i];
     const char *name = measured->allocator.name;
+    if (measured->untried)
+      continue;
     if (!measured->ran) {
       SayLine(stdout, "%-*s %s", width, name, measured->error);
       continue;

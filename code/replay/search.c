@@ -237,7 +237,9 @@ void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct 
   Bool fresh = FALSE; /* those that are left have run since */
   Count rounds, keep = 0;
 
-  for (rounds = 1; measure->count > SearchLAST + 1 && keep != SearchLAST && !MeasureStopped(measure); rounds *= 2) {
+  known.rounds = 0;
+  measure->deadline = begin + all;
+  for (rounds = 1; measure->count > SearchLAST + 1 && keep != SearchLAST && (rounds == 1 || !MeasureOver(measure)); rounds *= 2) {
     stage = MeasureNow();
     measure->repeat = rounds;
     MeasureRun(measure, run, file, params, say, data);
@@ -249,11 +251,12 @@ void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct 
   }
   measure->repeat = 0;
   measure->seconds = begin + all - MeasureNow();
-  if (!MeasureStopped(measure)) {
+  if (known.rounds == 0 ? !measure->partial : !MeasureOver(measure)) {
     MeasureRun(measure, run, file, params, say, data);
     fresh = TRUE;
   }
-  if (known.rounds > 0 && (measure->partial || !fresh))
+  if (known.rounds > 0 && (measure->partial || !fresh || measure->rounds < known.rounds))
     *measure = known; /* rather all of what was known before */
   measure->seconds = all;
+  measure->deadline = 0;
 }
