@@ -19,6 +19,7 @@
 
 #include "base/aver.h"
 #include "base/option.h"
+#include "base/resident.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "export/jsondocument.h"
@@ -463,7 +464,7 @@ static Bool replayPicture(Replay replay)
 static int replayRun(Replay replay)
 {
   PlayParamsStruct params = {.fd = ScriptFile(replay->script), .verify = replay->report.verify, .speed = replay->speed,
-                             .visits = replayPredicts(replay),
+                             .visits = replayPredicts(replay), .memory = ResidentFree() / 4 * 3,
                              .touch = (Size)sysconf(_SC_PHYS_PAGES) * (Size)sysconf(_SC_PAGESIZE) / 16};
   Bool well = TRUE;
   int file;

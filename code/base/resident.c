@@ -1,19 +1,20 @@
-/* resident.c -- what of this process is in memory, read without stdio, which might allocate
+/* resident.c -- what of a process is in memory, read without stdio, which might allocate
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/resident.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* residentLine -- a line of /proc/self/status in bytes, read without stdio, which might allocate */
-static uint64_t residentLine(const char *key)
+/* residentLine -- a line of a file of /proc in bytes, read without stdio, which might allocate */
+static uint64_t residentLine(const char *path, const char *key)
 {
   char text[4096], *line;
-  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
 
   if (fd >= 0)
@@ -25,12 +26,25 @@ static uint64_t residentLine(const char *key)
 
 uint64_t ResidentNow(void)
 {
-  return residentLine("VmRSS:");
+  return residentLine("/proc/self/status", "VmRSS:");
 }
 
 uint64_t ResidentPeak(void)
 {
-  return residentLine("VmHWM:");
+  return residentLine("/proc/self/status", "VmHWM:");
+}
+
+uint64_t ResidentOf(pid_t pid)
+{
+  char path[64];
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+  return residentLine(path, "VmRSS:");
+}
+
+uint64_t ResidentFree(void)
+{
+  return residentLine("/proc/meminfo", "MemAvailable:");
 }
 
 void ResidentForget(void)

@@ -19,9 +19,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "base/resident.h"
 #include "mm/arena.h"
 #include "mm/pool.h"
 #include "mm/poolsgf.h"
@@ -166,6 +168,8 @@ static Bool childPoolsFind(PlayAllocator allocatorReturn, Play play, PlayResult 
 
 /* ---- The parent's side ---- */
 
+enum { childPauseMIN = 500000, childPauseMAX = 32000000 }; /* ns between two looks at the child's memory */
+
 ReplayRun ReplayChildShare(int *fileReturn)
 {
   int fd = memfd_create("replay-result", 0);
@@ -220,13 +224,36 @@ static char **childEnvironment(const AllocatorStruct *allocator, char preload[PA
   return environment;
 }
 
+/* childWait -- wait until the child has ended; one that has more than so many bytes resident is killed.  How many it had
+ * then; 0: it was not. */
+static uint64_t childWait(pid_t pid, uint64_t most, int *status)
+{
+  long pause = childPauseMIN;
+  uint64_t had = 0, now;
+  pid_t ended;
+
+  while ((ended = waitpid(pid, status, most > 0 && had == 0 ? WNOHANG : 0)) <= 0) {
+    if (ended < 0 && errno != EINTR)
+      return had;
+    if (ended < 0 || most == 0 || had > 0)
+      continue;
+    now = ResidentOf(pid);
+    if (now > most && kill(pid, SIGKILL) == 0)
+      had = now;
+    (void)nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+    pause = pause < childPauseMAX ? 2 * pause : pause;
+  }
+  return had;
+}
+
 Bool ReplayChildRun(ReplayRun run, int file, const AllocatorStruct *allocator, const PlayParamsStruct *params)
 {
   char text[16], preload[PATH_MAX + 16];
   char *argv[] = {(char *)(Word)"replay", (char *)(Word)ReplayChildWORD, text, NULL};
   char **environment = childEnvironment(allocator, preload);
   PlayResult result = &run->result;
-  int status, error;
+  int status = 0, error;
+  uint64_t had;
   pid_t pid;
 
   *run = (ReplayRunStruct){.kind = allocator->kind, .params = *params};
@@ -239,9 +266,13 @@ Bool ReplayChildRun(ReplayRun run, int file, const AllocatorStruct *allocator, c
     snprintf(result->message, sizeof result->message, "cannot start a process: %s", strerror(error));
     return FALSE;
   }
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-    ;
+  had = childWait(pid, params->memory, &status);
   result->message[sizeof result->message - 1] = '\0'; /* the allocator may have written there */
+  if (WIFSIGNALED(status) && had > 0) {
+    snprintf(result->message, sizeof result->message, "ended, because it had %llu MiB of memory where %llu are available",
+             (unsigned long long)had >> 20, (unsigned long long)params->memory >> 20);
+    return FALSE;
+  }
   if (WIFSIGNALED(status)) {
     snprintf(result->message, sizeof result->message, "killed by signal %d", WTERMSIG(status));
     return FALSE;
@@ -344,6 +375,17 @@ static Bool childAllocator(PlayAllocator allocator, PlayResult result, Play play
   return kind == ReplayLIBC || childLibrary(result);
 }
 
+/* childFirst -- if the system has no memory left, let this process be the one that it kills */
+static void childFirst(void)
+{
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+  if (fd >= 0) {
+    (void)!write(fd, "1000", 4);
+    close(fd);
+  }
+}
+
 int ReplayChildMain(int argc, char **argv)
 {
   PlayAllocatorStruct allocator;
@@ -353,6 +395,7 @@ int ReplayChildMain(int argc, char **argv)
   if (argc != 3)
     return 2;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  childFirst();
   run = mmap(NULL, sizeof *run, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[2]), 0);
   if (run == MAP_FAILED)
     return 2;

@@ -69,6 +69,7 @@ typedef struct PlayParamsStruct {
   Bool base;        /* measure `base` only, and run nothing */
   double speed;     /* of recorded time; 0 for as fast as possible */
   uint64_t slice;   /* ns of recorded time: fill in `resident` for each, from a script with ticks; 0: leave it */
+  uint64_t memory;  /* resident bytes of the process at most: with more it is ended; 0: no limit */
   Size touch;       /* objects larger than this get only their first page written */
 } PlayParamsStruct, *PlayParams;
 

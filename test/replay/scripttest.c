@@ -7,6 +7,7 @@
 #include "replay/player.c"
 #include "replay/script.c"
 
+#include "replay/child.h"
 #include "replay/report.h"
 
 #include "tap.h"
@@ -133,6 +134,32 @@ static void testPlay(void)
   ScriptDestroy(script);
 }
 
+/* testMemory -- a child that has more memory than it may have is ended; this program is its own child */
+static void testMemory(void)
+{
+  HeapObjectStruct object = {.size = 64 << 20}, last = {.size = 1};
+  HeapOperationStruct later = {.kind = HeapALLOC, .time = 400000001, .pool = &pool, .object = &last};
+  AllocatorStruct libc = {.name = "libc", .kind = ReplayLIBC};
+  PlayParamsStruct params = {.speed = 1, .touch = SIZE_MAX};
+  Script script;
+  ReplayRun run;
+  int file;
+
+  if (ScriptCreate(&script, TRUE, 1) != ResOK || (run = ReplayChildShare(&file)) == NULL)
+    abort();
+  add(script, HeapALLOC, 0, &object);
+  ScriptAdd(script, &later, 0);
+  TapIs(ScriptFinish(script), ResOK, "a script with a large object that lives for 0.4 s");
+  params.fd = ScriptFile(script);
+  TapOk(ReplayChildRun(run, file, &libc, &params), "runs, where there is no limit");
+  params.memory = (uint64_t)1 << 40;
+  TapOk(ReplayChildRun(run, file, &libc, &params), "and where there is enough");
+  params.memory = 32 << 20;
+  TapOk(!ReplayChildRun(run, file, &libc, &params) && strstr(run->result.message, "where 32 are available") != NULL,
+        "and is ended where there is less: %s", run->result.message);
+  ScriptDestroy(script);
+}
+
 /* spoil -- flip a byte of a filled object; is it found where it is, if at all? */
 static Bool spoil(unsigned char *object, Size size, Size at, Bool found)
 {
@@ -189,11 +216,14 @@ static void testReport(void)
         "that an allocator is of no kind");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+  if (argc > 1 && strcmp(argv[1], ReplayChildWORD) == 0)
+    return ReplayChildMain(argc, argv);
   testScript();
   testTouches();
   testPlay();
+  testMemory();
   testReport();
   testContents();
   return TapDone();
