@@ -485,6 +485,8 @@ static int replayRun(Replay replay)
     replay->report.shown = replay->report.measure.count;
   } else {
     MeasureRun(&replay->report.measure, run, file, &params, replaySaying, replay);
+    if (params.visits && PredictPossible(&replay->report.predict, &replay->report.measure) == NULL)
+      MeasureAllocation(&replay->report.measure, run, file, &params);
   }
   if (replay->picture.path != NULL)
     PictureRun(&replay->picture, &replay->report, run, file, &params, replaySaying, replay);

@@ -66,6 +66,9 @@ MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, I
 
 /* ---- Runs ---- */
 
+static const AllocatorStruct measureLIBC = {.name = "libc", .kind = ReplayLIBC};
+static const AllocatorStruct measureNONE = {.name = "none", .kind = ReplayNONE};
+
 double MeasureNow(void)
 {
   return (double)ReadClock(CLOCK_MONOTONIC) / 1e9;
@@ -75,11 +78,10 @@ double MeasureNow(void)
  * program has, so that what another allocator takes for itself counts as its own.  0: it cannot be run. */
 static uint64_t measureBase(ReplayRun run, int file, const PlayParamsStruct *params)
 {
-  static const AllocatorStruct libc = {.name = "libc", .kind = ReplayLIBC};
   PlayParamsStruct only = *params;
 
   only.base = TRUE;
-  return ReplayChildRun(run, file, &libc, &only) ? run->result.base : 0;
+  return ReplayChildRun(run, file, &measureLIBC, &only) ? run->result.base : 0;
 }
 
 /* measureOne -- one run of an allocator; one that fails is not run again.  FALSE: it was stopped. */
@@ -215,6 +217,25 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
   if (measure->rounds == 0)
     measureStop(measure, done);
   measureMedians(measure);
+}
+
+void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params)
+{
+  PlayParamsStruct only = *params;
+  double took[MeasureRunsMIN];
+  Index i;
+
+  only.visits = FALSE;
+  measure->allocation = (MeasureRangeStruct){.middle = 0};
+  for (i = 0; i < ARRAY_LENGTH(took); ++i) {
+    if (MeasureStopped(measure) || !ReplayChildRun(run, file, &measureLIBC, &only))
+      return;
+    took[i] = (double)run->result.cpu;
+    if (!ReplayChildRun(run, file, &measureNONE, &only))
+      return;
+    took[i] -= (double)run->result.cpu;
+  }
+  measure->allocation = MeasureRange(took, ARRAY_LENGTH(took));
 }
 
 Bool MeasureCheck(const MeasureStruct *measure)

@@ -31,6 +31,11 @@ typedef struct MeasuredStruct {
   char error[PlayMessageSIZE];
 } MeasuredStruct, *Measured;
 
+/* An interval, and what is most likely in it. */
+typedef struct MeasureRangeStruct {
+  double low, middle, high;
+} MeasureRangeStruct;
+
 typedef struct MeasureStruct {
   Count repeat;                 /* rounds asked for; 0: as many as it takes */
   double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN.  Of a search:
@@ -43,13 +48,9 @@ typedef struct MeasureStruct {
   Count count;                  /* allocators */
   MeasuredStruct measured[MeasureAllocatorsMAX];
   uint64_t base;                /* resident bytes of a process without an allocator's own; 0: not known */
+  MeasureRangeStruct allocation; /* ns of processor time that libc itself takes; all 0: not known */
   Index reference;              /* the one with which all are compared: libc, if it is there, else the first */
 } MeasureStruct, *Measure;
-
-/* An interval, and what is most likely in it. */
-typedef struct MeasureRangeStruct {
-  double low, middle, high;
-} MeasureRangeStruct;
 
 /* MeasureRun -- run all allocators; before each run `say` gets the allocator's name
  *
@@ -57,6 +58,10 @@ typedef struct MeasureRangeStruct {
  * params      of each run; the script's among them */
 extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                        void (*say)(void *data, const char *name), void *data);
+
+/* MeasureAllocation -- find out what libc itself takes: what a replay with it takes that one without an allocator does
+ * not.  Neither reads objects. */
+extern void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params);
 
 /* MeasureNow -- seconds of a clock that never goes back */
 extern double MeasureNow(void);

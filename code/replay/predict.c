@@ -265,6 +265,23 @@ const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *meas
 
 /* ---- What is said ---- */
 
+/* predictPart -- ns of so many seconds, from 0 to 1 */
+static double predictPart(double ns, double of)
+{
+  double part = of > 0 ? predictMost(ns / 1e9 / of, 0) : 0;
+
+  return part < 1 ? part : 1;
+}
+
+MeasureRangeStruct PredictShare(const PredictStruct *predict, const MeasureStruct *measure)
+{
+  MeasureRangeStruct now = predictNow(predict);
+
+  return (MeasureRangeStruct){.low = predictPart(measure->allocation.low, now.high),
+                              .middle = predictPart(measure->allocation.middle, now.middle),
+                              .high = predictPart(measure->allocation.high, now.low)};
+}
+
 /* predictBoth -- can something be said of both? */
 static Bool predictBoth(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
 {

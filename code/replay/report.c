@@ -104,6 +104,16 @@ static void reportBest(Report report, const char *what, reportLess less)
   puts(best > 1 ? ": no difference between these can be told" : "");
 }
 
+/* reportShare -- what part of the program's time goes to allocation */
+static void reportShare(Report report)
+{
+  MeasureRangeStruct share = PredictShare(&report->predict, &report->measure);
+
+  if (share.high > 0)
+    printf("allocation takes %.0f%% (%.0f to %.0f%%) of the program's processor time with libc\n", share.middle * 100,
+           share.low * 100, share.high * 100);
+}
+
 /* reportPredictions -- what the whole program would take */
 static void reportPredictions(Report report, int width)
 {
@@ -127,10 +137,11 @@ static void reportPredictions(Report report, int width)
     reportRange(PredictPeak(predict, measure, i), 1 << 20, 1);
     printf(" %8s\n", reportCompared(report, i, PredictSmaller, "smaller", "larger"));
   }
-  if (predicted < 2)
-    return;
-  reportBest(report, "processor time", PredictFaster);
-  reportBest(report, "memory", PredictSmaller);
+  if (predicted >= 2) {
+    reportBest(report, "processor time", PredictFaster);
+    reportBest(report, "memory", PredictSmaller);
+  }
+  reportShare(report);
 }
 
 /* reportSettings -- what is best of time and memory, and how to have it */
@@ -290,7 +301,11 @@ void ReportJson(Report report, ScriptHeader header)
     fputs(i == 0 ? "" : ", ", stdout);
     JsonString(stdout, report->reason[i]);
   }
-  printf("],\n \"allocators\": [");
+  fputs("]", stdout);
+  if (PredictPossible(&report->predict, &report->measure) == NULL &&
+      PredictShare(&report->predict, &report->measure).high > 0)
+    reportRangeJson("allocationShare", PredictShare(&report->predict, &report->measure));
+  fputs(",\n \"allocators\": [", stdout);
   for (i = 0; i < report->shown; ++i) {
     fputs(i == 0 ? "\n  " : ",\n  ", stdout);
     reportAllocator(report, i, header);

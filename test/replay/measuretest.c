@@ -99,6 +99,12 @@ static void testPredict(void)
   TapOk(PredictSmaller(&predict, &measure, 1, 0) && !PredictSmaller(&predict, &measure, 2, 0) &&
           !PredictSmaller(&predict, &measure, 0, 2),
         "if the difference is large enough");
+  TapOk(PredictShare(&predict, &measure).high <= 0, "the share of allocation is not known");
+  measure.allocation = (MeasureRangeStruct){.low = 1.9e9, .middle = 2e9, .high = 2.2e9};
+  range = PredictShare(&predict, &measure);
+  TapOk(near(range.middle, 0.2) && range.low < 0.19 && range.high > 0.22, "until it was measured: a part of what it takes");
+  measure.allocation.high = 1e12;
+  TapOk(near(PredictShare(&predict, &measure).high, 1), "which is not more than the whole");
   predict.operations = 1000000000;
   TapOk(PredictCpu(&predict, &measure, 1).low >= 0, "nothing is negative");
   predict.known = FALSE;

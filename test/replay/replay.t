@@ -436,10 +436,13 @@ SKIP: {
             cmp_ok(abs($row->{residentBytes}[1] / $peak - 1), '<', 0.1, "$row->{name}: near what it took") or diag("$peak");
         }
         ($status, $out) = replay('-n', 3, '-a', 'pawprint', $log);
-        like($out, qr/^whole program .*\npawprint .*\n\z/m, 'libc is run to compare with, and not printed');
+        like($out, qr/^whole program .*\npawprint .*\nallocation takes \d+% \(\d+ to \d+%\) of the program's processor time with libc\n\z/m, 'libc is run to compare with, and not printed');
         unlike($out, qr/^libc/m, 'nowhere');
+        my $share = $doc->{allocationShare};
+        ok($share && $share->[0] <= $share->[1] && $share->[1] <= $share->[2] && $share->[1] > 0.02 && $share->[1] < 0.98,
+           'the share of allocation in its time') or diag explain $share;
         ($status, $out) = replay('-n', 3, '-a', 'libc,none', $log);
-        like($out, qr/^whole program .*\nlibc .*\n\z/m, 'what is no allocator is not predicted');
+        like($out, qr/^whole program .*\nlibc .*\nallocation .*\n\z/m, 'what is no allocator is not predicted');
         ($status, $out) = replay('-n', 2, '-a', 'pawprint', $log);
         unlike($out, qr/whole program/, 'nothing is predicted from two runs');
         my $without = "$Dir/without.paw";
@@ -448,7 +451,7 @@ SKIP: {
         unlike($out, qr/whole program/, 'nor where the program was not sampled');
         my $none = library('none', 'NONE');
         ($status, $out) = replay('-n', 3, '-a', "libc,$none", $log);
-        like($out, qr/^\Q$none\E +cannot be predicted: allocations failed in its replay\n\z/m, 'nor of an allocator that ran out of memory');
+        like($out, qr/^\Q$none\E +cannot be predicted: allocations failed in its replay\nallocation .*\n\z/m, 'nor of an allocator that ran out of memory');
         ($status, $doc) = table('-n', 3, '-a', "libc,$none", $log);
         is_deeply([map { exists $_->{cpuSeconds}, $_->{unpredicted} } @{$doc->{allocators}}],
                   [1, undef, '', 'allocations failed in its replay'], 'of that one alone') or diag explain $doc->{allocators};
