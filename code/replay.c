@@ -686,8 +686,8 @@ int main(int argc, char **argv)
     OptionFlag(0, "search", &replay.report.search,
                "try the settings that matter of the allocators named, and print the best of time and memory"),
     OptionDouble(0, "time", &replay.report.measure.seconds, "SECONDS",
-                 "without --repeat: no round begins later than this, after the third; 30 if not given; with --search no run at "
-                 "all, and 60"),
+                 "without --repeat: no round begins later than this, after the third; 30 if not given; with --search no run "
+                 "at all, and 60"),
     OptionString(0, "report", &replay.picture.path, "FILE.html",
                  "write a page with a picture, too: resident memory over time, of the program and with each allocator"),
     OptionFlag(0, "verify", &replay.report.verify, "write to every object, and check it"),

@@ -224,8 +224,8 @@ static char **childEnvironment(const AllocatorStruct *allocator, char preload[PA
   return environment;
 }
 
-/* childWait -- wait until the child has ended; one that has more than so many bytes resident is killed.  How many it had
- * then; 0: it was not. */
+/* childWait -- wait until the child has ended; one that has more than so many bytes resident is killed.  Returns
+ * how many it had then; 0: it was not. */
 static uint64_t childWait(pid_t pid, uint64_t most, int *status)
 {
   long pause = childPauseMIN;
@@ -269,8 +269,9 @@ Bool ReplayChildRun(ReplayRun run, int file, const AllocatorStruct *allocator, c
   had = childWait(pid, params->memory, &status);
   result->message[sizeof result->message - 1] = '\0'; /* the allocator may have written there */
   if (WIFSIGNALED(status) && had > 0) {
-    snprintf(result->message, sizeof result->message, "ended, because it had %llu MiB of memory where %llu are available",
-             (unsigned long long)had >> 20, (unsigned long long)params->memory >> 20);
+    snprintf(result->message, sizeof result->message,
+             "ended, because it had %llu MiB of memory where %llu are available", (unsigned long long)had >> 20,
+             (unsigned long long)params->memory >> 20);
     return FALSE;
   }
   if (WIFSIGNALED(status)) {

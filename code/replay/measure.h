@@ -40,7 +40,7 @@ typedef struct MeasureStruct {
   Count repeat;                 /* rounds asked for; 0: as many as it takes */
   double seconds;               /* with `repeat` 0: no round begins later than this, after MeasureRunsMIN.  Of a search:
                                    how long all of it takes */
-  double deadline;              /* of a search: by MeasureNow, when its time is over, as if it were stopped then; 0: none */
+  double deadline;              /* of a search: when its time is over, by MeasureNow, as if it were stopped; 0: none */
   const volatile sig_atomic_t *stop; /* when it is not 0, no further run begins, and a round that is not ended does not
                                    count, unless it is the first; NULL: nobody can stop it */
   Count rounds;                 /* done */

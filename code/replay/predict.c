@@ -113,8 +113,8 @@ static uint64_t predictPeak(Predict predict, uint64_t bytes)
   return bytes;
 }
 
-/* predictSample -- its number had taken so many us of processor time at this time, and had so many bytes resident; returns
- * those of the process */
+/* predictSample -- its number had taken so many us of processor time at this time, and had so many bytes resident;
+ * returns those of the process */
 static uint64_t predictSample(Predict predict, uint64_t time, uint64_t cpu, uint64_t resident)
 {
   double seconds = (double)cpu / 1e6;

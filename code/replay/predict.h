@@ -57,11 +57,11 @@ extern uint64_t PredictEvent(Predict predict, LogEvent event);
 extern const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure);
 extern const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 
-/* PredictShare -- which part of the program's processor time allocation takes with libc, from 0 to 1; all 0: not known */
+/* PredictShare -- which part of the program's processor time allocation takes with libc, from 0 to 1; 0: not known */
 extern MeasureRangeStruct PredictShare(const PredictStruct *predict, const MeasureStruct *measure);
 
-/* PredictCpu, PredictPeak -- what the program would take with this allocator, of which PredictKnows: seconds of processor
- * time, resident bytes
+/* PredictCpu, PredictPeak -- what the program would take with this allocator, of which PredictKnows: seconds of
+ * processor time, resident bytes
  * PredictFaster -- of two allocators, does the first take less processor time?  FALSE also where that cannot be told. */
 extern MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 extern MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);

@@ -127,7 +127,8 @@ static void reportPredictions(Report report, int width)
     if (!reportAllocates(report, i))
       continue;
     if (!reportPredicted(report, i)) {
-      printf("%-*s cannot be predicted: %s\n", width, measure->measured[i].allocator.name, PredictKnows(predict, measure, i));
+      printf("%-*s cannot be predicted: %s\n", width, measure->measured[i].allocator.name,
+             PredictKnows(predict, measure, i));
       continue;
     }
     ++predicted;

@@ -239,7 +239,9 @@ void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct 
 
   known.rounds = 0;
   measure->deadline = begin + all;
-  for (rounds = 1; measure->count > SearchLAST + 1 && keep != SearchLAST && (rounds == 1 || !MeasureOver(measure)); rounds *= 2) {
+  for (rounds = 1; measure->count > SearchLAST + 1 && keep != SearchLAST; rounds *= 2) {
+    if (rounds > 1 && MeasureOver(measure))
+      break;
     stage = MeasureNow();
     measure->repeat = rounds;
     MeasureRun(measure, run, file, params, say, data);

@@ -23,8 +23,8 @@ enum { SearchLAST = 5 /* of so many the last round is, libc as it is not counted
  * settings; of our pools, parameters of classes that the script has.  ResLIMIT: there is no room for all. */
 extern Res SearchAdd(Measure measure, Script script);
 
-/* SearchRun -- run all, as MeasureRun does, for measure->seconds: no run begins later.  `measure` has only those that are
- * left then; if there was no time for all to run once, all are there, and those that have not are `untried`.  When
+/* SearchRun -- run all, as MeasureRun does, for measure->seconds: no run begins later.  `measure` has only those that
+ * are left then; if there was no time for all to run once, all are there, and those that have not are `untried`.  When
  * *measure->stop is set, with what is known by then. */
 extern void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                       void (*say)(void *data, const char *name), void *data);
