@@ -69,7 +69,7 @@ for my $view (@views) {
     ($status, $out) = view($view, '--json', $log);
     ok eval { $json->decode($out); 1 }, 'and is JSON' or diag $@;
 }
-like((view('sites', $log))[1], qr/ <script>\S*\+0x/, 'a module is called by its name');
+like((view('sites', $log))[1], qr/ main \(<script>/, 'a module is called by its name, and has its symbols');
 
 # ---- Logs without their beginning or end ----
 
