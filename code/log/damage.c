@@ -143,14 +143,19 @@ Bool DamagedRangesMatch(DamagedRanges regions, uint64_t from, uint64_t to, uint6
   return count > 0;
 }
 
-void DamagedRangesTell(DamagedRanges regions, Reporter reporter, Index first, Index limit)
+void DamagedRangesTell(DamagedRanges regions, Reporter reporter, Index limit, Bool last)
 {
-  for (; first < limit && first < regions->count; ++first) {
-    const DamagedRangeStruct *region = &regions->region[first];
+  Index i;
+
+  for (i = 0; i < limit && i < regions->count; ++i) {
+    DamagedRange region = &regions->region[i];
     uint64_t lost = region->matched ? region->lost : region->harmless ? 0 : region->guess;
     int exact = region->matched ? region->exact
               : region->harmless ? LogLostEXACTLY
               : region->guess > 0 ? LogLostABOUT : LogLostATLEAST;
+    if (region->told || (!last && region->torn && !region->matched))
+      continue;
+    region->told = TRUE;
     if (!(reporter->dropped && region->zeros) &&
         !(reporter->accounted && region->torn && !region->matched && !region->doubted))
       ReporterGap(reporter, region->place, lost, exact, "%s", region->what);

@@ -30,6 +30,7 @@ typedef struct DamagedRangeStruct {
   Bool doubted;        /* or one of which it is not known whether all of it was overwritten on purpose */
   int exact;           /* LogLost...: how well `lost` is known; lying in two regions, the split is a guess */
   uint64_t lost;       /* events of those gaps */
+  Bool told;
 } DamagedRangeStruct, *DamagedRange;
 
 enum { DamagedRangesMAX = 4096 }; /* kept; what comes then is added to the last */
@@ -76,8 +77,9 @@ extern Bool DamagedRangesZeros(DamagedRanges regions, uint64_t from, uint64_t to
 extern void DamagedRangesDoubt(DamagedRanges regions, uint64_t from, uint64_t to);
 extern Bool DamagedRangesMatch(DamagedRanges regions, uint64_t from, uint64_t to, uint64_t lost, Bool exact);
 
-/* DamagedRangesTell -- tell of the regions from `first` to `limit`, exclusive */
-extern void DamagedRangesTell(DamagedRanges regions, Reporter reporter, Index first, Index limit);
+/* DamagedRangesTell -- tell of the regions before `limit` that were not told of yet
+ * last  all that comes has come; else writes that were cut short wait: what they lack may come again */
+extern void DamagedRangesTell(DamagedRanges regions, Reporter reporter, Index limit, Bool last);
 
 /* ReporterGap -- one line: at `place`, this happened and `lost` events are gone; exact as LogGapStruct has it
  * ReporterGapOf -- the same as a gap */

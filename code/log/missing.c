@@ -151,7 +151,7 @@ void MissingTell(Reporter reporter, DamagedRanges regions, Table table, Bool gro
   for (i = 0; i < table->streams; ++i)
     missingStream(reporter, regions, table->stream[i]);
   reporter->accounted = MissingEnds(growing ? &mute : reporter, regions, table) && reporter->gaps == gaps;
-  DamagedRangesTell(regions, reporter, 0, regions->count);
+  DamagedRangesTell(regions, reporter, regions->count, !growing);
 }
 
 /* ---- Is the end of each process's part there? ---- */

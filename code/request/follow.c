@@ -49,7 +49,6 @@ struct FollowStruct {
   uint64_t looked;       /* ms when a process was last found to run */
   Bool unborn;           /* it was seen that nothing but a piece of the first header block had come */
   Bool recovered;        /* what dead processes left in memory was read */
-  Index told;            /* regions that were told */
   Bool gone;             /* the file was cut short, or another has its name */
   Count first, moments;  /* a ring */
   followMomentStruct moment[followMOMENTS];
@@ -136,8 +135,7 @@ static Res followScan(Follow follow, Bool *moreReturn)
     res = ScanOn(&follow->scan, follow->log->file[0], 0, &follow->place, room);
   if (follow->indexed) {
     /* Blocks of this round may still explain gaps. */
-    DamagedRangesTell(&follow->log->regions, &follow->log->reporter, follow->told, regions);
-    follow->told = regions;
+    DamagedRangesTell(&follow->log->regions, &follow->log->reporter, regions, FALSE);
   }
   *moreReturn = follow->scan.blocks + follow->scan.headers != had;
   return res;
@@ -351,7 +349,6 @@ void FollowBegin(Follow follow, Reading reading)
   AVER(LogCheck(log) && reading->log == log && reading->queue.count == 0);
   follow->reading = reading;
   follow->indexed = TRUE;
-  follow->told = log->regions.count;
   follow->furthest = (log->summary.last - log->origin + 1) << ClockFineSHIFT;
   reading->partials = &follow->partials;
   reading->until = 0;
@@ -375,7 +372,7 @@ static Res followLast(Follow follow)
   res = followRecover(follow);
   if (res == ResOK)
     log->reporter.accounted = MissingEnds(&log->reporter, &log->regions, &log->table);
-  DamagedRangesTell(&log->regions, &log->reporter, follow->told, log->regions.count);
+  DamagedRangesTell(&log->regions, &log->reporter, log->regions.count, TRUE);
   follow->reading->until = UINT64_MAX;
   follow->over = TRUE;
   return res;

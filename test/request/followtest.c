@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "loglist.h"
+#include "log/damage.h"
 #include "request/arriving.h"
 #include "request/follow.h"
 
@@ -201,6 +202,23 @@ static void testLate(void)
   MakeFree(&make);
 }
 
+/* testTorn -- a write that was cut short is told of when no more comes that may bring it again, and then once */
+static void testTorn(void)
+{
+  DamagedRangesStruct regions = {0};
+  DamagedRangeStruct region = {.place = 100, .end = 150, .what = "block header damaged", .torn = TRUE, .guess = 7};
+  const char *const paths[] = {"log"};
+  ReporterStruct reporter = {.paths = paths, .telling = TRUE};
+
+  TapOk(DamagedRangesAdd(&regions, &region) == ResOK, "a place with a piece");
+  DamagedRangesTell(&regions, &reporter, regions.count, FALSE);
+  TapIs(reporter.gaps, 0, "is not told of while more may come");
+  DamagedRangesTell(&regions, &reporter, regions.count, TRUE);
+  DamagedRangesTell(&regions, &reporter, regions.count, TRUE);
+  TapIs(reporter.gaps, 1, "and once when nothing comes");
+  DamagedRangesFree(&regions);
+}
+
 /* testSome -- a count ends it, and so does a time */
 static void testSome(void)
 {
@@ -246,6 +264,7 @@ int main(void)
   testGrows(&seed, whole.size);
   testSome();
   testLate();
+  testTorn();
   MakeFree(&whole);
   (void)unlink(path);
   return TapDone();
