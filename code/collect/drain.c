@@ -269,7 +269,8 @@ void DrainRepeat(Drain drain)
 {
   if (drain->unheaded >= drainHeaderEvery && drainAgain(drain) == ResOK)
     drain->unheaded = drain->defined = 0;
-  /* First early, as most modules are told early, and then ever more rarely. */
+  /* Most modules are loaded at the beginning, so the first snapshot comes early; each later one waits for half as many
+   * bytes more. */
   if (drain->unheaded >= drain->defined + drain->defined / 2 + drainDefineEvery) {
     drain->defined = drain->unheaded;
     (void)DrainRound(drain, DrainDEFINED);

@@ -18,7 +18,7 @@ enum { trimSHARE = 8 }; /* an eighth of the limit is given back at a time */
 typedef struct TrimThingStruct {
   enum { TrimBLOCK, TrimHEADER, TrimZEROS, TrimJUNK, TrimEND } what; /* END: what begins there is not all there */
   uint64_t size;
-  BlockHeaderStruct header; /* of a block; of a header block, if somebody has read it, only its process */
+  BlockHeaderStruct header; /* of a block; of a header block trimHeaderGoes sets only the process */
 } TrimThingStruct, *TrimThing;
 
 /* trimSize -- how large is the file now?  The window is read again, as the file may have changed.  ResIO: errno says
@@ -125,9 +125,9 @@ static TrimHeader *trimHeaderRead(Trim trim, uint64_t place, Size length)
   return link;
 }
 
-/* trimSeeHeader -- a header block came.  The one whose place it takes goes at once if the walks have passed it: they
- * would never come to it again, and it would be there alone when the new one has gone.  That is so only if something
- * was cut away before, and so a header block says that there may be holes. */
+/* trimSeeHeader -- a header block was appended, and replaces an older one of the same process and registry.  If the
+ * walks have passed the older one it is cut away here, because no walk comes to it again.  Nothing is cut away here
+ * before a header block (`bearer') says that the log may have holes. */
 static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
 {
   TrimHeader *link = trimHeaderRead(trim, place, length), header, its;
@@ -204,8 +204,8 @@ static Bool trimServes(Trim trim, TrimHeader header, uint64_t place, Bool all)
          header->staying > (all ? place : trim->all);
 }
 
-/* trimNeeds -- does anything need a process's header blocks, when all up to `place` has gone?  Those of its other
- * registries go together with its newest, which says that it has ended. */
+/* trimNeeds -- when everything up to `place` is cut away, does anything still need a header block of this process?  The
+ * header blocks of all its registries are cut away together. */
 static Bool trimNeeds(Trim trim, uint64_t identity, uint64_t place, Bool all)
 {
   TrimHeader header;

@@ -249,10 +249,10 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
-/* What a recording's family leaves for a collector that stands still (handover/standstill.h) are links, too: the
- * notice that it does, in numbered places the notes that its queue had no room for, and that there are such.  They have the names of links
- * beside regions whose numbers are so high that there are none; so whoever removes links without regions removes them,
- * too.  RegionLeftWrite appends such a name, without a folder. */
+/* The processes of a recording leave links for a collector that stands still (handover/standstill.h): the notice that
+ * it does, notes that its queue had no room for, in numbered places, and a sign that there are notes.  The links have
+ * names as those beside regions, with numbers that no region has; so whoever removes links without regions removes
+ * these, too.  RegionLeftWrite appends such a name, without a folder. */
 enum {
   RegionNoteNUMBER = 8192,        /* the first place of a note; */
   RegionNotesMAX = 1024,

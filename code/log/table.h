@@ -132,7 +132,7 @@ static inline StreamRecent StreamRecentOf(Stream stream, uint64_t sequence)
 
 enum {
   TableSlabPROCESSES = 64, /* that are mapped at once */
-  TablePiecesMAX = 256,    /* more are told as damaged */
+  TablePiecesMAX = 256,    /* further ones are reported as damaged blocks */
   TableSlotsCLOCKS = 1024  /* lists of clocks, by `boot` */
 };
 
