@@ -176,7 +176,9 @@ static void collectorKeep(Collector collector)
 {
   Batch batch = &collector->shop.batch;
 
-  if (TrimCreate(&batch->trim, batch->fd, collector->settings.keep, ~(uint32_t)EventKindsFREQUENT) == ResOK)
+  /* Names and labels are events of kind User. */
+  if (TrimCreate(&batch->trim, batch->fd, collector->settings.keep, ~(uint32_t)EventKindsFREQUENT,
+                 (uint32_t)1 << EventKindUser) == ResOK)
     return;
   batch->trim = NULL;
   CollectorTell(collector, "the log cannot be kept small: %s", errno == EOPNOTSUPP

@@ -131,6 +131,7 @@ static TrimHeader *trimHeaderRead(Trim trim, uint64_t place, Size length)
 static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
 {
   TrimHeader *link = trimHeaderRead(trim, place, length), header, its;
+  TrimLevel level;
 
   if (link == NULL)
     return ResOK;
@@ -141,7 +142,7 @@ static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
       return ResMEMORY;
     header->identity = trim->header.identity;
     header->registry = trim->registry;
-  } else if (header->place < trim->frequent && trim->bearer != 0 &&
+  } else if (header->place < trim->gone[TrimFREQUENT] && trim->bearer != 0 &&
              trimPunch(trim, header->place, header->place + header->length) != ResOK) {
     return ResIO;
   }
@@ -151,17 +152,21 @@ static Res trimSeeHeader(Trim trim, uint64_t place, Size length)
     if (its->identity == header->identity) {
       /* The collector has no region, and lives. */
       its->ended = trim->header.region[0] == '\0' && trim->header.role[0] == '\0';
-      CountRaise(&header->block, its->block);
-      CountRaise(&header->staying, its->staying);
+      for (level = 0; level < TrimLEVELS; ++level)
+        CountRaise(&header->newest[level], its->newest[level]);
     }
   return ResOK;
 }
 
-/* trimStays -- is a block one of those that stay as long as they fit? */
-static Bool trimStays(Trim trim, BlockHeader block)
+/* trimLevel -- what a block is */
+static TrimLevel trimLevel(Trim trim, BlockHeader block)
 {
+  uint32_t kind = block->kind < 32 ? (uint32_t)1 << block->kind : 0;
+
   /* A thread's stream that is not its kind's holds what defines something. */
-  return BlockStreamPlace(block) != block->kind || (block->kind < 32 && (trim->stay >> block->kind & 1) != 0);
+  return BlockStreamPlace(block) != block->kind || (trim->defining & kind) != 0 ? TrimDEFINING
+         : (trim->rare & kind) != 0                                            ? TrimRARE
+                                                                               : TrimFREQUENT;
 }
 
 static void trimSeeBlock(Trim trim, uint64_t place, BlockHeader block)
@@ -169,11 +174,8 @@ static void trimSeeBlock(Trim trim, uint64_t place, BlockHeader block)
   TrimHeader header;
 
   for (header = trim->list[block->process % TrimLISTS]; header != NULL; header = header->next)
-    if (header->identity == block->process) {
-      header->block = place + 1;
-      if (trimStays(trim, block))
-        header->staying = place + 1;
-    }
+    if (header->identity == block->process)
+      header->newest[trimLevel(trim, block)] = place + 1;
 }
 
 /* trimSee -- note the headers that came */
@@ -196,33 +198,39 @@ static Res trimSee(Trim trim)
   return res;
 }
 
-/* trimServes -- does a header serve a process that lives, or a block that is there when all before `place` are gone,
- * or, without `all`, all of those that do not stay? */
-static Bool trimServes(Trim trim, TrimHeader header, uint64_t place, Bool all)
+/* trimServes -- does a header serve a process that lives, or a block that is there when all before `place` are gone, up
+ * to this level? */
+static Bool trimServes(Trim trim, TrimHeader header, uint64_t place, TrimLevel level)
 {
-  return !header->ended || header->identity == trim->bearer || header->block > (all ? trim->frequent : place) ||
-         header->staying > (all ? place : trim->all);
+  TrimLevel its;
+
+  if (!header->ended || header->identity == trim->bearer)
+    return TRUE;
+  for (its = 0; its < TrimLEVELS; ++its)
+    if (header->newest[its] > trim->gone[its] && (its > level || header->newest[its] > place))
+      return TRUE;
+  return FALSE;
 }
 
 /* trimNeeds -- when everything up to `place` is cut away, does anything still need a header block of this process?  The
  * header blocks of all its registries are cut away together. */
-static Bool trimNeeds(Trim trim, uint64_t identity, uint64_t place, Bool all)
+static Bool trimNeeds(Trim trim, uint64_t identity, uint64_t place, TrimLevel level)
 {
   TrimHeader header;
 
   for (header = trim->list[identity % TrimLISTS]; header != NULL; header = header->next)
-    if (header->identity == identity && (header->place > place || trimServes(trim, header, place + 1, all)))
+    if (header->identity == identity && (header->place > place || trimServes(trim, header, place + 1, level)))
       return TRUE;
   return FALSE;
 }
 
 /* trimBury -- what is at `place` goes: if it was the last of a process that has ended, so do its header blocks */
-static Res trimBury(Trim trim, uint64_t identity, uint64_t place, Bool all)
+static Res trimBury(Trim trim, uint64_t identity, uint64_t place, TrimLevel level)
 {
   TrimHeader *link = &trim->list[identity % TrimLISTS];
   Res res = ResOK;
 
-  if (trimNeeds(trim, identity, place, all))
+  if (trimNeeds(trim, identity, place, level))
     return ResOK;
   while (*link != NULL && res == ResOK) {
     TrimHeader header = *link;
@@ -238,7 +246,7 @@ static Res trimBury(Trim trim, uint64_t identity, uint64_t place, Bool all)
 }
 
 /* trimHeaderGoes -- does nothing need a header block any more? */
-static Bool trimHeaderGoes(Trim trim, uint64_t place, TrimThing thing, Bool all)
+static Bool trimHeaderGoes(Trim trim, uint64_t place, TrimThing thing, TrimLevel level)
 {
   TrimHeader *link = trimHeaderRead(trim, place, (Size)thing->size);
 
@@ -246,14 +254,15 @@ static Bool trimHeaderGoes(Trim trim, uint64_t place, TrimThing thing, Bool all)
     return TRUE;
   thing->header.process = trim->header.identity;
   /* There is a newer one, or its process has ended, and of its blocks none is left. */
-  return *link == NULL || (*link)->place > place || (all && !trimNeeds(trim, trim->header.identity, place, TRUE));
+  return *link == NULL || (*link)->place > place ||
+         (level == TrimDEFINING && !trimNeeds(trim, trim->header.identity, place, level));
 }
 
 /* ---- What is cut away ---- */
 
 /* A walk over old things, some of which are cut away: the first walk counts those, the second makes the holes. */
 typedef struct trimWalkStruct {
-  Bool all;           /* also those that stay as long as they fit */
+  TrimLevel level;    /* blocks up to this level */
   Bool now;           /* let them go */
   uint64_t from, to;  /* a row of things that go */
   uint64_t bytes;     /* that go */
@@ -266,11 +275,11 @@ static Bool trimGoes(Trim trim, TrimWalk walk, TrimThing thing, uint64_t offset)
   case TrimZEROS:
     return TRUE; /* so that the holes beside it become one */
   case TrimHEADER:
-    return trimHeaderGoes(trim, offset, thing, walk->all);
+    return trimHeaderGoes(trim, offset, thing, walk->level);
   case TrimBLOCK:
-    return walk->all || !trimStays(trim, &thing->header);
+    return trimLevel(trim, &thing->header) <= walk->level;
   default:
-    return walk->all;
+    return walk->level == TrimDEFINING;
   }
 }
 
@@ -285,6 +294,7 @@ static Res trimRow(Trim trim, TrimWalk walk)
 /* trimWalk -- from `from` to `to`, or until `bytes` go; *endReturn is how far it came */
 static Res trimWalk(Trim trim, TrimWalk walk, uint64_t from, uint64_t to, uint64_t bytes, uint64_t *endReturn)
 {
+  uint64_t limit = walk->level > TrimFREQUENT ? trim->gone[TrimFREQUENT] : trim->seen;
   TrimThingStruct thing;
   Res res = ResOK;
 
@@ -296,7 +306,7 @@ static Res trimWalk(Trim trim, TrimWalk walk, uint64_t from, uint64_t to, uint64
     if (thing.what == TrimZEROS && thing.size > to - from)
       thing.size = to - from;
     /* Another program may have changed the log: nothing is given back that was not looked at before. */
-    if (thing.what == TrimEND || thing.size > (walk->all ? trim->frequent : trim->seen) - from)
+    if (thing.what == TrimEND || thing.size > limit - from)
       break;
     if (!trimGoes(trim, walk, &thing, from))
       continue;
@@ -307,7 +317,7 @@ static Res trimWalk(Trim trim, TrimWalk walk, uint64_t from, uint64_t to, uint64
     walk->to = from + thing.size;
     if (thing.what != TrimZEROS)
       walk->bytes += thing.size;
-    if (walk->now && (res = trimBury(trim, thing.header.process, from, walk->all)) != ResOK)
+    if (walk->now && (res = trimBury(trim, thing.header.process, from, walk->level)) != ResOK)
       break;
     if (thing.what != TrimBLOCK)
       continue;
@@ -367,20 +377,29 @@ static Res trimMark(Trim trim, Dropped dropped)
   return FileAppend(trim->file.fd, trim->marked, TextLength(&text));
 }
 
-/* trimDrop -- cut away old things from *cursor on, up to `to`; a header block says so first, so that no reader takes it
- * for damage */
-static Res trimDrop(Trim trim, uint64_t *cursor, uint64_t to, uint64_t bytes, Bool all)
+/* trimGone -- of blocks before `place` none up to this level is left */
+static void trimGone(Trim trim, TrimLevel level, uint64_t place)
 {
-  trimWalkStruct walk = {.all = all};
+  TrimLevel its;
+
+  for (its = 0; its <= level; ++its)
+    CountRaise(&trim->gone[its], place);
+}
+
+/* trimDrop -- cut away old things up to this level, from where that was done last, up to `to`; a header block says so
+ * first, so that no reader takes it for damage */
+static Res trimDrop(Trim trim, TrimLevel level, uint64_t to, uint64_t bytes)
+{
+  trimWalkStruct walk = {.level = level};
   DroppedStruct dropped = trim->dropped;
-  uint64_t end;
+  uint64_t begin = trim->gone[level], end;
   Bool full = FALSE;
-  Res res = trimWalk(trim, &walk, *cursor, to, bytes, &end);
+  Res res = trimWalk(trim, &walk, begin, to, bytes, &end);
 
   if (res != ResOK)
     return res;
-  if (end == *cursor) { /* what stands there cannot be read */
-    *cursor = to;
+  if (end == begin) { /* what stands there cannot be read */
+    trimGone(trim, level, to);
     return ResOK;
   }
   dropped.blocks += walk.dropped.blocks;
@@ -392,20 +411,20 @@ static Res trimDrop(Trim trim, uint64_t *cursor, uint64_t to, uint64_t bytes, Bo
       return res;
   }
   walk.now = TRUE;
-  res = trimWalk(trim, &walk, *cursor, end, UINT64_MAX, &end);
+  res = trimWalk(trim, &walk, begin, end, UINT64_MAX, &end);
   if (res != ResOK)
     return res;
-  *cursor = end;
+  trimGone(trim, level, end);
   trim->dropped = dropped;
   return full ? trimMark(trim, &dropped) : ResOK;
 }
 
 Res TrimNewest(Trim trim)
 {
+  const uint64_t *gone = trim->gone;
   uint64_t share = trim->limit / trimSHARE, spare = share / 2, target = trim->limit, old = 0;
   struct stat status;
 
-  /* What defines something goes only where the limit is near, and then `spare' of it. */
   AVER(TrimCheck(trim));
   for (;; target = trim->limit - share) {
     Res res = trimSize(trim, &status);
@@ -415,10 +434,12 @@ Res TrimNewest(Trim trim)
       return res;
     if (target == trim->limit) /* the newest stays, whatever it is; what is appended below does not count */
       old = trim->seen > share ? trim->seen - share : 0;
-    if (trim->frequent < old)
-      res = trimDrop(trim, &trim->frequent, old, share, FALSE);
-    else if (trim->all < trim->frequent && trim->file.size > trim->freed + trim->limit - spare)
-      res = trimDrop(trim, &trim->all, trim->frequent, spare, TRUE);
+    if (gone[TrimRARE] < gone[TrimFREQUENT] && gone[TrimFREQUENT] > trim->freed + trim->limit / 2)
+      res = trimDrop(trim, TrimRARE, gone[TrimFREQUENT], spare);
+    else if (gone[TrimFREQUENT] < old)
+      res = trimDrop(trim, TrimFREQUENT, old, share);
+    else if (gone[TrimDEFINING] < gone[TrimFREQUENT] && trim->file.size > trim->freed + trim->limit - spare)
+      res = trimDrop(trim, TrimDEFINING, gone[TrimFREQUENT], spare); /* only where the limit is near */
     else
       return ResOK;
     if (res != ResOK)
@@ -426,7 +447,7 @@ Res TrimNewest(Trim trim)
   }
 }
 
-Res TrimCreate(Trim *trimReturn, int log, uint64_t limit, uint32_t stay)
+Res TrimCreate(Trim *trimReturn, int log, uint64_t limit, uint32_t rare, uint32_t defining)
 {
   Trim trim;
   Res res;
@@ -437,7 +458,8 @@ Res TrimCreate(Trim *trimReturn, int log, uint64_t limit, uint32_t stay)
   if (trim == NULL)
     return ResMEMORY;
   trim->limit = limit;
-  trim->stay = stay;
+  trim->rare = rare;
+  trim->defining = defining;
   trim->file.fd = log;
   res = trimOpen(trim);
   if (res == ResOK)
@@ -462,6 +484,8 @@ void TrimDestroy(Trim trim)
 
 Bool TrimCheck(Trim trim)
 {
-  return trim->limit >= TrimLimitMIN && WordIsPowerOf2(trim->page) && trim->all <= trim->frequent &&
-         trim->frequent <= trim->seen;
+  const uint64_t *gone = trim->gone;
+
+  return trim->limit >= TrimLimitMIN && WordIsPowerOf2(trim->page) && gone[TrimDEFINING] <= gone[TrimRARE] &&
+         gone[TrimRARE] <= gone[TrimFREQUENT] && gone[TrimFREQUENT] <= trim->seen;
 }

@@ -13,7 +13,9 @@
 #include "logmake.h"
 #include "request/request.h"
 
-enum { trimStreams = 4, trimDefining = 800, trimLIMIT = 2 << 20, trimStay = 1 << EventKindUser | 1 << EventKindPool };
+enum {
+  trimStreams = 4, trimDefining = 800, trimLIMIT = 2 << 20, trimRare = 1 << EventKindPool, trimDefines = 1 << EventKindUser
+};
 
 static char path[] = "/tmp/trimXXXXXX";
 static MakeBlockStruct blocks[trimStreams];
@@ -161,7 +163,7 @@ static void testKeep(uint64_t *seed, Count rounds)
   struct stat status;
   Trim trim;
   Index i;
-  Res res = TrimCreate(&trim, fd, trimLIMIT, trimStay);
+  Res res = TrimCreate(&trim, fd, trimLIMIT, trimRare, trimDefines);
 
   if (res != ResOK) {
     TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
@@ -216,7 +218,7 @@ static void testMany(uint64_t *seed, Count processes)
   Trim trim;
   Index i, s;
 
-  if (TrimCreate(&trim, fd, trimLIMIT, trimStay) != ResOK) {
+  if (TrimCreate(&trim, fd, trimLIMIT, trimRare, trimDefines) != ResOK) {
     TapOk(errno == EOPNOTSUPP, "this file system has no holes: %s", strerror(errno));
     return;
   }
@@ -282,7 +284,7 @@ static void testDefinitions(void)
   Trim trim;
   Index i;
 
-  if (TrimCreate(&trim, fd, trimLIMIT, trimStay) != ResOK)
+  if (TrimCreate(&trim, fd, trimLIMIT, trimRare, trimDefines) != ResOK)
     makeFail("TrimCreate");
   for (i = 0; i < 600; ++i) {
     trimBlocks(fd, &blocks[trimStreams - 1], i < 130 ? 1 : 0, &tick);
@@ -310,6 +312,48 @@ static void testDefinitions(void)
           seen.events + summary.dropped == written && largest < trimLIMIT + trimLIMIT / 8,
         "if there are more of them than fit, the oldest go: %s", seen.gap);
   TapOk(seen.events - seen.definitions >= 3 * 500, "and the newest of the other events are there still");
+  TrimDestroy(trim);
+  (void)close(fd);
+  MakeProcessFree(process);
+}
+
+/* testRare -- rare blocks without end, of which each takes a page, as samples do: the newest of the others have half of
+ * the log all the same */
+static void testRare(void)
+{
+  static MakeBlockStruct rare;
+  MakeProcess process = MakeProcessNew(10, 1);
+  int fd = trimBegin(process);
+  uint64_t tick = 1;
+  LogSummaryStruct summary;
+  TrimSeenStruct seen;
+  Trim trim;
+  Index i, j;
+
+  if (TrimCreate(&trim, fd, trimLIMIT, trimRare, trimDefines) != ResOK)
+    makeFail("TrimCreate");
+  MakeBlockBegin(&rare, process, 10, EventKindPool, 0, 1);
+  for (i = 0; i < 1500; ++i) {
+    MakeStruct make = {0};
+    for (j = 0; j < 3; ++j, ++written)
+      (void)MakeEvent(&rare, EventPoolDestroyCODE, ++tick, (uint64_t[]){7}, NULL);
+    MakeBlockEnd(&make, &rare, BlockFlagSEALED);
+    MakeBlockNext(&rare, tick);
+    if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
+      makeFail(path);
+    MakeFree(&make);
+    trimBlocks(fd, &blocks[0], 2, &tick);
+    if (TrimNewest(trim) != ResOK)
+      makeFail("TrimNewest");
+  }
+  TapOk(trimRead(&seen, &summary) && seen.gaps == 0 && seen.events + summary.dropped == written,
+        "a log with rare blocks without end is sound: %s", seen.gap);
+  /* A PoolFree takes 24 bytes here.  An eighth is given back at a time. */
+  TapOk((seen.events - seen.definitions) * 24 > trimLIMIT / 8 * 3 - 2 * 5400,
+        "half of it is the newest of the others: %llu",
+        (unsigned long long)(seen.events - seen.definitions));
+  TapOk(seen.definitions > 3 * 100, "and of the rare ones many more are there than there are others beside: %llu",
+        (unsigned long long)seen.definitions);
   TrimDestroy(trim);
   (void)close(fd);
   MakeProcessFree(process);
@@ -345,7 +389,7 @@ static void trimHeader(int fd, MakeProcess process, MakeBlock block, Bool ended)
 /* trimUntil -- events of process 10 come until definitions before `place` have gone, too */
 static void trimUntil(int fd, Trim trim, uint64_t place, uint64_t *tick)
 {
-  while (trim->all <= place) {
+  while (trim->gone[TrimDEFINING] <= place) {
     trimBlocks(fd, &blocks[trimStreams - 1], 1, tick);
     trimBlocks(fd, &blocks[0], 1, tick);
     if (TrimNewest(trim) != ResOK)
@@ -366,7 +410,7 @@ static void testEnds(const char *types, const char *name)
   Trim trim;
   Index i;
 
-  if (TrimCreate(&trim, fd, TrimLimitMIN, trimStay) != ResOK)
+  if (TrimCreate(&trim, fd, TrimLimitMIN, trimRare, trimDefines) != ResOK)
     makeFail("TrimCreate");
   MakeBlockBegin(&block, brief, 4711, EventKindObject, 0, 1);
   trimHeader(fd, brief, &block, FALSE);
@@ -408,23 +452,25 @@ static void testCheck(uint64_t *seed)
 {
   MakeProcess process = MakeProcessNew(10, 1);
   uint64_t tick = 1, beyond, none = 0;
+  TrimLevel level;
   int fd = trimBegin(process);
   struct stat status;
   Res res = ResOK;
   Trim trim;
   Index i;
 
-  if (TrimCreate(&trim, fd, trimLIMIT, trimStay) != ResOK)
+  if (TrimCreate(&trim, fd, trimLIMIT, trimRare, trimDefines) != ResOK)
     makeFail("TrimCreate");
-  for (i = 0; i < 100 && trim->all == 0; ++i) {
+  for (i = 0; i < 100 && trim->gone[TrimDEFINING] == 0; ++i) {
     trimWrite(fd, process, seed, &tick, TRUE);
     if (TrimNewest(trim) != ResOK)
       makeFail("TrimNewest");
   }
-  beyond = trim->frequent + 1;
-  TapOk(planted(trim, &trim->all, &beyond, sizeof beyond), "the check sees: `all' beyond `frequent'");
-  beyond = trim->seen + 1;
-  TapOk(planted(trim, &trim->frequent, &beyond, sizeof beyond), "`frequent' beyond `seen'");
+  for (level = 0; level < TrimLEVELS; ++level) {
+    beyond = (level == TrimFREQUENT ? trim->seen : trim->gone[level - 1]) + 1;
+    TapOk(planted(trim, &trim->gone[level], &beyond, sizeof beyond),
+          "the check sees: a level is gone before those below it");
+  }
   TapOk(planted(trim, &trim->limit, &none, sizeof none), "no limit");
   TapOk(planted(trim, &trim->page, &(Size){3}, sizeof trim->page), "pages that are no power of two");
   if (ftruncate(fd, (off_t)trim->seen / 2) != 0 || TrimNewest(trim) != ResOK)
@@ -449,8 +495,9 @@ static void testRefused(void)
 
   if (pipe(fds) != 0)
     makeFail("pipe");
-  TapIs(TrimCreate(&trim, fds[1], 1, trimStay), ResPARAM, "a limit that is too small is refused");
-  TapOk(TrimCreate(&trim, fds[1], trimLIMIT, trimStay) == ResIO && errno == EOPNOTSUPP, "so is what is no file");
+  TapIs(TrimCreate(&trim, fds[1], 1, trimRare, trimDefines), ResPARAM, "a limit that is too small is refused");
+  TapOk(TrimCreate(&trim, fds[1], trimLIMIT, trimRare, trimDefines) == ResIO && errno == EOPNOTSUPP,
+        "so is what is no file");
   (void)close(fds[0]);
   (void)close(fds[1]);
 }
@@ -468,6 +515,7 @@ int main(void)
   testKeep(&seed, much ? 80000 : 800);
   testMany(&seed, much ? 20000 : 500);
   testDefinitions();
+  testRare();
   testEnds(EventRegistryTEXT, "the types it began with");
   testEnds(EventRegistryTEXT "event: 0x0fff Late User 0 W late\n", "and types that came later");
   (void)unlink(path);
