@@ -171,7 +171,7 @@ RELATION(PoolCreate, 0x0201, TRUE, Pool, PPS)
   DOC(PoolCreate, "creates pool %pool of class %class in arena %arena")
   PARAM(PoolCreate, 0, P, pool, "the pool")
   PARAM(PoolCreate, 1, P, arena, "the arena it is in; 0 for a pool that stands for a foreign malloc")
-  PARAM(PoolCreate, 2, S, class, "MFS, MVFF, SGF, MVFFDebug, SGFDebug, AMS, or malloc for a foreign one")
+  PARAM(PoolCreate, 2, S, class, "MFS, MVFF, SGF, MVFFDebug, SGFDebug, AMS; malloc for libc's; malloc: and its library for another one")
 
 RELATION(PoolParam, 0x0202, TRUE, Pool, PWS)
   DOC(PoolParam, "pool %pool has %name = %value")

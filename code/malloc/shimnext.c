@@ -4,10 +4,14 @@
  */
 #include "malloc/shimnext.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <sched.h>
+#include <string.h>
 
 #include "base/aver.h"
+#include "base/text.h"
 #include "emit/control.h"
 #include "emit/emitter.h"
 #include "malloc/shimdebug.h"
@@ -237,11 +241,30 @@ static void shimBehind(ShimNextStruct *next)
   }
 }
 
+/* The class of the pool that stands for the malloc that serves. */
+static char shimClass[32] = "malloc";
+
+/* shimServing -- if another library than libc has this function, name it in the pool's class.  Its name does not tell:
+ * tcmalloc's functions have the names of libc's own, too. */
+static void shimServing(const void *its)
+{
+  Word base, limit, libc = (Word)gnu_get_libc_version;
+  Dl_info info;
+  const char *name;
+
+  if (!ShimExtent(&base, &limit, its) || (base <= libc && libc < limit) || dladdr(its, &info) == 0 ||
+      info.dli_fname == NULL)
+    return;
+  name = strrchr(info.dli_fname, '/');
+  TextMake(shimClass, sizeof shimClass, "malloc:%s", name != NULL ? name + 1 : info.dli_fname);
+}
+
 static void shimObserve(void)
 {
   ShimNextStruct next = {.pool = &shimForeign};
 
   shimBehind(&next);
+  shimServing((const void *)(next.libc ? next.malloc : within.malloc));
   AVER(next.malloc != NULL && next.free != NULL && next.realloc != NULL);
   shimStacks(&next);
   ShimNext = next;
@@ -297,7 +320,7 @@ static void shimManage(void)
 void ShimTell(void)
 {
   if (ShimNext.pool == &shimForeign)
-    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, "malloc");
+    EVENT_PPS(PoolCreate, ShimNext.pool, (void *)NULL, shimClass);
 }
 
 static void shimChoose(void)
