@@ -43,7 +43,6 @@ typedef struct ReplayStruct {
   const char *allocatorList;
   char *names;             /* owned: a copy of that, in which the allocators' names are, to the end of the process */
   unsigned threads;
-  Bool reference;          /* one more allocator than are printed is there */
   Count repeat;            /* SIZE_MAX: as often as it takes */
   double speed;
   const char *named;       /* the process that --process names; NULL: any */
@@ -53,7 +52,8 @@ typedef struct ReplayStruct {
   Bool json;
   Count processes;         /* in the log */
   Bool begun;              /* the process has done an operation of its own */
-  Index first;             /* the thread that did the first */
+  Index first;             /* the thread that did the first, */
+  uint64_t elsewhere;      /* and how many other threads did */
   Count others;            /* processes with operations that are not replayed */
   uint64_t *counts;        /* events on objects, by process */
   Heap heap;
@@ -84,21 +84,6 @@ static Bool replayAllocatorNamed(Replay replay, const char *name, int *status)
   return TRUE;
 }
 
-/* replayReference -- have libc ready behind those that are printed, if it is not among them: a prediction compares with
- * it */
-static void replayReference(Replay replay)
-{
-  Measure measure = &replay->report.measure;
-  char error[AllocatorErrorSIZE];
-  Index i;
-
-  replay->report.shown = measure->count;
-  for (i = 0; i < measure->count; ++i)
-    if (measure->measured[i].allocator.kind == ReplayLIBC && measure->measured[i].allocator.settings == 0)
-      return;
-  replay->reference = AllocatorParse(&measure->measured[measure->count].allocator, "libc", error) == ResOK;
-}
-
 static Bool replayAllocators(Replay replay, int *status)
 {
   char *list = strdup(replay->allocatorList), *name;
@@ -110,7 +95,7 @@ static Bool replayAllocators(Replay replay, int *status)
   while ((name = strsep(&list, ",")) != NULL)
     if (!replayAllocatorNamed(replay, name, status))
       return FALSE;
-  replayReference(replay);
+  replay->report.shown = replay->report.measure.count;
   return TRUE;
 }
 
@@ -252,6 +237,7 @@ static void replayOperation(void *data, HeapOperation operation)
     replay->begun = TRUE;
     replay->first = thread->number;
   }
+  replay->elsewhere += own && thread != NULL && thread->number != replay->first;
   ScriptAdd(replay->script, operation,
             !own || thread == NULL || thread->number == replay->first ? 0 : thread->number + 1);
 }
@@ -354,6 +340,7 @@ static Bool replayCompile(Replay replay, int *status)
   replayMissed(replay);
   replay->report.predict.operations = ScriptHeaderOf(replay->script)->operations;
   replay->report.predict.unknown = ScriptHeaderOf(replay->script)->peakUnknown;
+  replay->report.predict.threads = replay->elsewhere > replay->report.predict.operations / 100;
   if (res == ResIO)
     return OptionStop(status, OptionFail(tool, "temporary file: %s; TMPDIR names another folder for it",
                                          strerror(errno)));
@@ -447,6 +434,26 @@ static Bool replayPredicts(Replay replay)
          (report->measure.repeat == 0 || report->measure.repeat >= MeasureRunsMIN);
 }
 
+/* replayRecorded -- have the allocator that the program had ready, behind those that are printed if it is not among them: a
+ * prediction compares with it */
+static void replayRecorded(Replay replay)
+{
+  Measure measure = &replay->report.measure;
+  const char *name = PredictRecorded(&replay->report.predict, replay->script);
+  char error[AllocatorErrorSIZE];
+  Index i = 0;
+
+  if (AllocatorParse(&measure->recorded, name, error) != ResOK) {
+    replay->report.predict.stranger = "it was recorded with an allocator whose library is not installed here";
+    (void)AllocatorParse(&measure->recorded, "libc", error);
+  }
+  measure->count = replay->report.shown;
+  while (i < measure->count && !AllocatorSame(&measure->measured[i].allocator, &measure->recorded))
+    ++i;
+  if (i == measure->count && (replayPredicts(replay) || replay->report.search))
+    (void)AllocatorParse(&measure->measured[measure->count++].allocator, measure->recorded.name, error);
+}
+
 /* replayPicture -- write the page, if one is wanted, and say so; FALSE: it cannot be written */
 static Bool replayPicture(Replay replay)
 {
@@ -476,9 +483,8 @@ static int replayRun(Replay replay)
   if (replay->report.search && SearchAdd(&replay->report.measure, replay->script) != ResOK)
     return OptionFail(replay->source.tool, "--search: too many allocators to try settings of all");
   if (replay->report.search)
-    replayReference(replay);
-  replay->report.measure.count =
-    replay->report.shown + (replay->reference && (replayPredicts(replay) || replay->report.search));
+    replay->report.shown = replay->report.measure.count;
+  replayRecorded(replay);
   if (replay->report.search) {
     replayStoppable(&replay->report.measure);
     SearchRun(&replay->report.measure, run, file, &params, replaySaying, replay);
@@ -556,6 +562,7 @@ static Bool replayNext(Replay replay, LogProcess process, int *status)
   report->each = TRUE;
   report->reasons = 0;
   replay->begun = FALSE;
+  replay->elsewhere = 0;
   if (report->search) {
     report->measure.count = 0;
     return replayAllocators(replay, status);

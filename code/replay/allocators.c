@@ -320,6 +320,27 @@ Res AllocatorParse(Allocator allocatorReturn, const char *name, char *error)
   return res;
 }
 
+Bool AllocatorSame(const AllocatorStruct *this, const AllocatorStruct *that)
+{
+  Bool same = this->kind == that->kind && strcmp(this->library, that->library) == 0 && this->settings == that->settings;
+  Index i;
+
+  for (i = 0; same && i < this->settings; ++i)
+    same = strcmp(this->setting[i], that->setting[i]) == 0;
+  return same;
+}
+
+const char *AllocatorOf(const char *file)
+{
+  Index i, j;
+
+  for (i = 0; i < ARRAY_LENGTH(allocatorKnown); ++i)
+    for (j = 0; j < ARRAY_LENGTH(allocatorKnown[i].library) && allocatorKnown[i].library[j] != NULL; ++j)
+      if (strcmp(allocatorKnown[i].library[j], file) == 0)
+        return allocatorKnown[i].name;
+  return NULL;
+}
+
 Bool AllocatorVariable(char variable[AllocatorVariableSIZE], const AllocatorStruct *allocator, Index i)
 {
   static const char *const pawprint[] = {"LD_PRELOAD=libpawprint.so", "PAWPRINT_MODE=manage"};

@@ -48,6 +48,12 @@ extern Res AllocatorParse(Allocator allocatorReturn, const char *name, char *err
 enum { AllocatorVariableSIZE = PATH_MAX + AllocatorRoomSIZE };
 extern Bool AllocatorVariable(char variable[AllocatorVariableSIZE], const AllocatorStruct *allocator, Index i);
 
+/* AllocatorSame -- are two the same allocator with the same settings?
+ * AllocatorOf -- the name of the known allocator whose library has this file name, as in "libjemalloc.so.2", which need
+ *   not be installed here; NULL: none has */
+extern Bool AllocatorSame(const AllocatorStruct *this, const AllocatorStruct *that);
+extern const char *AllocatorOf(const char *file);
+
 extern Bool AllocatorCheck(const AllocatorStruct *allocator);
 
 #endif /* REPLAY_ALLOCATORS_H */

@@ -52,16 +52,43 @@ MeasureRangeStruct MeasureRange(double *numbers, Count n)
   };
 }
 
-MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, Index that)
+/* measureDifference -- by how much these numbers are larger than those of the same rounds */
+static MeasureRangeStruct measureDifference(const uint64_t *these, const uint64_t *those, Count rounds)
 {
   double difference[MeasureRunsMAX];
   Index i;
 
-  AVER(this < measure->count && that < measure->count && measure->rounds > 0);
+  AVER(rounds > 0 && rounds <= MeasureRunsMAX);
+  for (i = 0; i < rounds; ++i)
+    difference[i] = (double)these[i] - (double)those[i];
+  return MeasureRange(difference, rounds);
+}
+
+MeasureRangeStruct MeasureCpu(const MeasureStruct *measure, Index this, Index that)
+{
+  AVER(this < measure->count && that < measure->count);
   AVER(measure->measured[this].ran && measure->measured[that].ran);
-  for (i = 0; i < measure->rounds; ++i)
-    difference[i] = (double)measure->measured[this].cpu[i] - (double)measure->measured[that].cpu[i];
-  return MeasureRange(difference, measure->rounds);
+  return measureDifference(measure->measured[this].cpu, measure->measured[that].cpu, measure->rounds);
+}
+
+MeasureRangeStruct MeasurePeak(const MeasureStruct *measure, Index this, Index that)
+{
+  AVER(this < measure->count && that < measure->count);
+  AVER(measure->measured[this].ran && measure->measured[that].ran);
+  return measureDifference(measure->measured[this].peak, measure->measured[that].peak, measure->rounds);
+}
+
+uint64_t MeasurePeakSpread(const MeasureStruct *measure, Index allocator)
+{
+  const uint64_t *peak = measure->measured[allocator].peak;
+  uint64_t low = peak[0], high = peak[0];
+  Index i;
+
+  for (i = 1; i < measure->rounds; ++i) {
+    low = peak[i] < low ? peak[i] : low;
+    high = peak[i] > high ? peak[i] : high;
+  }
+  return high - low;
 }
 
 /* ---- Runs ---- */
@@ -130,7 +157,7 @@ static Bool measureKnown(Measure measure, double elapsed)
   for (i = 0; i < measure->count; ++i) {
     if (!measure->measured[i].ran)
       continue;
-    range = MeasureDifference(measure, i, measure->reference);
+    range = MeasureCpu(measure, i, measure->reference);
     if (range.high - range.low > 2 * fine)
       return FALSE;
   }
@@ -206,7 +233,7 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
   for (i = 0; i < measure->count; ++i) {
     measure->measured[i].ran = TRUE;
     measure->measured[i].untried = FALSE;
-    if (measure->measured[i].allocator.kind == ReplayLIBC && measure->measured[i].allocator.settings == 0)
+    if (AllocatorSame(&measure->measured[i].allocator, &measure->recorded))
       measure->reference = i;
   }
   AVER(MeasureCheck(measure));
@@ -228,7 +255,7 @@ void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParam
   only.visits = FALSE;
   measure->allocation = (MeasureRangeStruct){.middle = 0};
   for (i = 0; i < ARRAY_LENGTH(took); ++i) {
-    if (MeasureStopped(measure) || !ReplayChildRun(run, file, &measureLIBC, &only))
+    if (MeasureStopped(measure) || !ReplayChildRun(run, file, &measure->recorded, &only))
       return;
     took[i] = (double)run->result.cpu;
     if (!ReplayChildRun(run, file, &measureNONE, &only))

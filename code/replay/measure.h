@@ -48,8 +48,9 @@ typedef struct MeasureStruct {
   Count count;                  /* allocators */
   MeasuredStruct measured[MeasureAllocatorsMAX];
   uint64_t base;                /* resident bytes of a process without an allocator's own; 0: not known */
-  MeasureRangeStruct allocation; /* ns of processor time that libc itself takes; all 0: not known */
-  Index reference;              /* the one with which all are compared: libc, if it is there, else the first */
+  MeasureRangeStruct allocation; /* ns of processor time that `recorded` itself takes; all 0: not known */
+  AllocatorStruct recorded;     /* the one that the program had when it was recorded */
+  Index reference;              /* the one with which all are compared: `recorded`, if it is there, else the first */
 } MeasureStruct, *Measure;
 
 /* MeasureRun -- run all allocators; before each run `say` gets the allocator's name
@@ -59,8 +60,8 @@ typedef struct MeasureStruct {
 extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                        void (*say)(void *data, const char *name), void *data);
 
-/* MeasureAllocation -- find out what libc itself takes: what a replay with it takes that one without an allocator does
- * not.  Neither reads objects. */
+/* MeasureAllocation -- find out what the program's own allocator takes: what a replay with it takes that one without an
+ * allocator does not.  Neither reads objects. */
 extern void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params);
 
 /* MeasureNow -- seconds of a clock that never goes back */
@@ -83,8 +84,11 @@ static inline Bool MeasureOver(const MeasureStruct *measure)
 extern uint64_t MeasureMedian(uint64_t *numbers, Count n);
 extern MeasureRangeStruct MeasureRange(double *numbers, Count n);
 
-/* MeasureDifference -- processor time of this allocator less that of that one, ns: both have run */
-extern MeasureRangeStruct MeasureDifference(const MeasureStruct *measure, Index this, Index that);
+/* MeasureCpu, MeasurePeak -- processor time of this allocator less that of that one, ns; resident bytes: both have run
+ * MeasurePeakSpread -- by how many resident bytes two runs of this allocator differed at most */
+extern MeasureRangeStruct MeasureCpu(const MeasureStruct *measure, Index this, Index that);
+extern MeasureRangeStruct MeasurePeak(const MeasureStruct *measure, Index this, Index that);
+extern uint64_t MeasurePeakSpread(const MeasureStruct *measure, Index allocator);
 
 extern Bool MeasureCheck(const MeasureStruct *measure);
 

@@ -12,6 +12,8 @@
 #define predictSLOPE   0.35 /* of a difference between two allocators in processor time */
 #define predictFLOOR   0.02 /* of the program's processor time */
 #define predictPEAK    0.03 /* of the program's resident peak */
+#define predictTHREADS 0.15 /* of the same, and */
+#define predictWAITING 0.05 /* of its processor time, where several threads allocate: they meet otherwise in each run */
 #define predictSAMPLED 0.01 /* of the same: it was sampled */
 #define predictSPREAD  0.25 /* of a difference between two allocators in resident bytes */
 #define predictLARGE   0.25 /* of large objects of which it is not known how much was touched */
@@ -92,7 +94,8 @@ void PredictBegin(Predict predict, Log log, LogProcess process)
   predict->process = process;
   if (process != NULL)
     predictSpan(predict, log, process);
-  predict->known = predict->family = FALSE;
+  predict->known = predict->family = predict->threads = FALSE;
+  predict->stranger = NULL;
   predict->before = predict->cpu = predict->peak = predict->alone = predict->alonePeak = 0;
   predict->region = 0;
 }
@@ -172,6 +175,50 @@ uint64_t PredictEvent(Predict predict, LogEvent event)
   }
 }
 
+/* ---- With which allocator it was recorded ---- */
+
+/* predictPools -- pools of malloc, of our classes and of others; returns the class of malloc's, or NULL */
+static const char *predictPools(Script script, Count *mallocs, Count *ours, Count *others)
+{
+  const char *class, *its = NULL;
+  Index i;
+
+  *mallocs = *ours = *others = 0;
+  for (i = 0; (class = ScriptRecordedClass(script, i)) != NULL; ++i) {
+    if (class[0] == '\0' || (strncmp(class, "malloc", 6) == 0 && (class[6] == '\0' || class[6] == ':'))) {
+      its = class[0] == '\0' ? its : class; /* a log may begin behind the creation of malloc's */
+      ++*mallocs;
+    } else if (strcmp(ScriptPoolClass(class), class) == 0) {
+      ++*ours;
+    } else {
+      ++*others;
+    }
+  }
+  return its;
+}
+
+const char *PredictRecorded(Predict predict, Script script)
+{
+  Count mallocs, ours, others;
+  const char *class = predictPools(script, &mallocs, &ours, &others), *name;
+
+  predict->stranger = NULL;
+  if (others > 0 || (mallocs > 0 && ours > 0)) {
+    predict->stranger = "it has pools of its own, and what these cost it is not known";
+  } else if (ours > 0) { /* our malloc is one pool; and a run unrecorded has libc's, unless the program makes the pools */
+    if (predict->alone <= 0)
+      return "pawprint";
+    if (ours > 1)
+      predict->stranger = "it may have pools of its own, and what these cost it is not known";
+  } else if (class != NULL && class[6] == ':') {
+    name = AllocatorOf(class + 7);
+    if (name != NULL)
+      return name;
+    predict->stranger = "it was recorded with another malloc than those that are known";
+  }
+  return "libc";
+}
+
 /* ---- What it would take ---- */
 
 /* predictNow -- the program's processor time: of its run unrecorded, or without what recording took, which is not all
@@ -194,33 +241,42 @@ static MeasureRangeStruct predictNow(const PredictStruct *predict)
 static MeasureRangeStruct predictDifference(const PredictStruct *predict, const MeasureStruct *measure, Index this,
                                             Index that)
 {
-  MeasureRangeStruct range = MeasureDifference(measure, this, that);
-  double error = this == that ? 0 : predictMost(predictSize(range.middle) / 1e9 * predictSLOPE, predictFLOOR * predictNow(predict).middle);
+  MeasureRangeStruct range = MeasureCpu(measure, this, that);
+  double least = predictNow(predict).middle * (predict->threads ? predictWAITING : predictFLOOR);
+  double error = this == that ? 0 : predictMost(predictSize(range.middle) / 1e9 * predictSLOPE, least);
 
   return (MeasureRangeStruct){
     .low = range.low / 1e9 - error, .middle = range.middle / 1e9, .high = range.high / 1e9 + error};
 }
 
-/* predictResident -- resident bytes of the program, with the allocator with which it was recorded */
-static double predictResident(const PredictStruct *predict)
+/* predictResident -- resident bytes of the program, with the allocator that it had.  Of several threads that allocate
+ * each run has another peak: then its run recorded and the one unrecorded are two of them. */
+static MeasureRangeStruct predictResident(const PredictStruct *predict)
 {
-  return predict->alonePeak > 0 ? predict->alonePeak
-                                : predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
+  double recorded = predictMost(predict->peak - predictLIBRARY, predict->peak * predictLEAST);
+  double error = predict->peak * predictSAMPLED, its = predict->alonePeak > 0 ? predict->alonePeak : recorded;
+
+  if (predict->alonePeak <= 0)
+    error += predict->peak - recorded;
+  if (predict->threads && predict->alonePeak > 0)
+    error = predictMost(error, predictSize(predict->alonePeak - recorded));
+  return (MeasureRangeStruct){.low = its - error, .middle = its, .high = its + error};
 }
 
 /* predictMore -- resident bytes by which `this` takes more than `that`, with the model's error */
 static MeasureRangeStruct predictMore(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that)
 {
-  double more = (double)measure->measured[this].median.peak - (double)measure->measured[that].median.peak;
-  double error = this == that ? 0 : predictMost(predictSize(more) * predictSPREAD, predictPEAK * predict->peak);
+  MeasureRangeStruct more = MeasurePeak(measure, this, that);
+  double least = predict->peak * (predict->threads ? predictTHREADS : predictPEAK);
+  double error = this == that ? 0 : predictMost(predictSize(more.middle) * predictSPREAD, least);
 
   error += this == that ? 0 : (double)predict->unknown * predictLARGE;
-  return (MeasureRangeStruct){.low = more - error, .middle = more, .high = more + error};
+  return (MeasureRangeStruct){.low = more.low - error, .middle = more.middle, .high = more.high + error};
 }
 
 /* ---- What can be said ---- */
 
-/* predictUnlike -- why a replay with libc is not what the program did; NULL: it may be */
+/* predictUnlike -- why a replay with the allocator that the program had is not what that did; NULL: it may be */
 static const char *predictUnlike(const PredictStruct *predict, const PlayResultStruct *replayed)
 {
   MeasureRangeStruct now = predictNow(predict);
@@ -228,9 +284,10 @@ static const char *predictUnlike(const PredictStruct *predict, const PlayResultS
   if (now.middle <= 0 || predict->peak <= 0)
     return "the program ended before its samples showed what it took";
   if ((double)replayed->cpu / 1e9 > now.high * predictTIMES)
-    return "the replay with libc takes more processor time than the program did";
+    return "the replay with the allocator that it had takes more processor time than the program did";
   if ((double)replayed->peak > predictMost(predict->peak, predict->alonePeak) * predictMEMORY + predictSPARE)
-    return "the replay with libc takes more memory than the program did, which may have touched less of its objects";
+    return "the replay with the allocator that it had takes more memory than the program did, which may have touched "
+           "less of its objects";
   return NULL;
 }
 
@@ -242,12 +299,14 @@ const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *m
     return "the log has no samples of the program's own processor time and memory (kind System)";
   if (measure->rounds < MeasureRunsMIN)
     return "too few runs";
-  if (!reference->ran || reference->allocator.kind != ReplayLIBC)
-    return "libc, with which the others are compared, has not run";
+  if (predict->stranger != NULL)
+    return predict->stranger;
+  if (!reference->ran || !AllocatorSame(&reference->allocator, &measure->recorded))
+    return "the allocator that it had, with which the others are compared, has not run";
   if ((double)predict->missing > (double)predict->operations * predictMISSING)
     return "too many of its events are not in the log";
   if (reference->median.failures > 0)
-    return "allocations failed in the replay with libc, with which the others are compared";
+    return "allocations failed in the replay with the allocator that it had";
   return predictUnlike(predict, &reference->median);
 }
 
@@ -258,8 +317,8 @@ const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *meas
 
   if (measure->measured[allocator].median.failures > 0)
     return "allocations failed in its replay";
-  if (predictNow(predict).middle + cpu <= 0 || predictResident(predict) + more <= 0)
-    return "its replay takes less than libc's by more than the program took";
+  if (predictNow(predict).middle + cpu <= 0 || predictResident(predict).middle + more <= 0)
+    return "its replay takes less than that with the allocator that it had, by more than the program took";
   return NULL;
 }
 
@@ -277,6 +336,8 @@ MeasureRangeStruct PredictShare(const PredictStruct *predict, const MeasureStruc
 {
   MeasureRangeStruct now = predictNow(predict);
 
+  if (measure->allocation.middle / 1e9 >= now.middle) /* a replay that takes more than the program is not like it */
+    return (MeasureRangeStruct){.middle = 0};
   return (MeasureRangeStruct){.low = predictPart(measure->allocation.low, now.high),
                               .middle = predictPart(measure->allocation.middle, now.middle),
                               .high = predictPart(measure->allocation.high, now.low)};
@@ -307,14 +368,13 @@ MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct 
 
 MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
 {
-  MeasureRangeStruct more = predictMore(predict, measure, allocator, measure->reference);
-  double now = predictResident(predict);
-  double error = predict->peak * predictSAMPLED + (predict->alonePeak > 0 ? 0 : predict->peak - now);
+  MeasureRangeStruct more = predictMore(predict, measure, allocator, measure->reference), now = predictResident(predict);
+  double spread = (double)MeasurePeakSpread(measure, allocator) / 2; /* a run of the program is one run */
 
   return (MeasureRangeStruct){
-    .low = predictMost(now + more.low - error, 0),
-    .middle = predictMost(now + more.middle, 0),
-    .high = predictMost(now + more.high + error, 0),
+    .low = predictMost(now.low + more.low - spread, 0),
+    .middle = predictMost(now.middle + more.middle, 0),
+    .high = predictMost(now.high + more.high + spread, 0),
   };
 }
 

@@ -7,7 +7,7 @@
  *
  * A replay does only what the program did to its heap.  So its own numbers are not those of the program, but the
  * difference between two of its allocators is nearly that between two runs of the program: to what the program took a
- * prediction adds the difference between the allocator and the one with which the program was recorded.
+ * prediction adds the difference between the allocator and the one that the program had when it was recorded.
  *
  * Design: design/replayer.md .predict      Tests: test/replay/measuretest.c, test/replay/replay.t
  */
@@ -18,6 +18,7 @@
 
 #include "log/log.h"
 #include "replay/measure.h"
+#include "replay/script.h"
 #include "request/typecache.h"
 
 /* What the program took when it was recorded. */
@@ -39,6 +40,8 @@ typedef struct PredictStruct {
   uint64_t operations;     /* that it recorded: each took time */
   uint64_t missing;        /* events of it that were recorded, or would have been, and are not in the log */
   uint64_t unknown;        /* bytes of large objects of which it is not known how much it touched */
+  Bool threads;            /* several of its threads allocate */
+  const char *stranger;    /* why it is not known which allocator it had; NULL: it is */
 } PredictStruct, *Predict;
 
 extern void PredictInit(Predict predict);
@@ -47,17 +50,21 @@ extern void PredictFinish(Predict predict);
 /* PredictBegin -- from now on samples of this process of the log count
  * PredictWants -- does PredictEvent learn from an event of this type?
  * PredictEvent -- one event, of any process; the resident bytes of the process that it tells, without the recording's, if
- *   it is a sample; else 0 */
+ *   it is a sample; else 0
+ * PredictRecorded -- all events have come, and the script of them is finished: the name of the allocator that the numbers
+ *   are of, as AllocatorParse takes it; libc's also where that is not known, and nothing can be said */
 extern void PredictBegin(Predict predict, Log log, LogProcess process);
 extern Bool PredictWants(EventType type);
 extern uint64_t PredictEvent(Predict predict, LogEvent event);
+extern const char *PredictRecorded(Predict predict, Script script);
 
 /* PredictPossible -- can anything be said?  NULL: yes; else why not, in words.
  * PredictKnows -- if so, of this allocator, which has run?  NULL, or why not. */
 extern const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *measure);
 extern const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 
-/* PredictShare -- which part of the program's processor time allocation takes with libc, from 0 to 1; 0: not known */
+/* PredictShare -- which part of the program's processor time allocation takes with the allocator that it had, from 0 to
+ * 1; 0: not known */
 extern MeasureRangeStruct PredictShare(const PredictStruct *predict, const MeasureStruct *measure);
 
 /* PredictCpu, PredictPeak -- what the program would take with this allocator, of which PredictKnows: seconds of

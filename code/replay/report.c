@@ -110,8 +110,8 @@ static void reportShare(Report report)
   MeasureRangeStruct share = PredictShare(&report->predict, &report->measure);
 
   if (share.high > 0)
-    printf("allocation takes %.0f%% (%.0f to %.0f%%) of the program's processor time with libc\n", share.middle * 100,
-           share.low * 100, share.high * 100);
+    printf("allocation takes %.0f%% (%.0f to %.0f%%) of the program's processor time with %s\n", share.middle * 100,
+           share.low * 100, share.high * 100, report->measure.recorded.name);
 }
 
 /* reportPredictions -- what the whole program would take */
@@ -120,9 +120,11 @@ static void reportPredictions(Report report, int width)
   const PredictStruct *predict = &report->predict;
   const MeasureStruct *measure = &report->measure;
   Count predicted = 0;
+  char to[16];
   Index i;
 
-  printf("\n%-*s %26s %8s %26s %8s\n", width, "whole program", "processor seconds", "to libc", "resident MiB", "to libc");
+  snprintf(to, sizeof to, "to %s", measure->recorded.name);
+  printf("\n%-*s %26s %11s %26s %11s\n", width, "whole program", "processor seconds", to, "resident MiB", to);
   for (i = 0; i < report->shown; ++i) {
     if (!reportAllocates(report, i))
       continue;
@@ -134,9 +136,9 @@ static void reportPredictions(Report report, int width)
     ++predicted;
     printf("%-*s", width, measure->measured[i].allocator.name);
     reportRange(PredictCpu(predict, measure, i), 1, 3);
-    printf(" %8s", reportCompared(report, i, PredictFaster, "faster", "slower"));
+    printf(" %11s", reportCompared(report, i, PredictFaster, "faster", "slower"));
     reportRange(PredictPeak(predict, measure, i), 1 << 20, 1);
-    printf(" %8s\n", reportCompared(report, i, PredictSmaller, "smaller", "larger"));
+    printf(" %11s\n", reportCompared(report, i, PredictSmaller, "smaller", "larger"));
   }
   if (predicted >= 2) {
     reportBest(report, "processor time", PredictFaster);
@@ -306,7 +308,7 @@ void ReportJson(Report report, ScriptHeader header)
   if (PredictPossible(&report->predict, &report->measure) == NULL &&
       PredictShare(&report->predict, &report->measure).high > 0)
     reportRangeJson("allocationShare", PredictShare(&report->predict, &report->measure));
-  fputs(",\n \"allocators\": [", stdout);
+  printf(", \"recordedWith\": \"%s\",\n \"allocators\": [", report->measure.recorded.name);
   for (i = 0; i < report->shown; ++i) {
     fputs(i == 0 ? "\n  " : ",\n  ", stdout);
     reportAllocator(report, i, header);

@@ -215,6 +215,11 @@ Bool ScriptHasPools(Script script, const char *class)
   return FALSE;
 }
 
+const char *ScriptRecordedClass(Script script, Index i)
+{
+  return i < scriptCount(script, ScriptPOOLS) ? scriptAt(script, ScriptPOOLS, ScriptPoolStruct, i)->class : NULL;
+}
+
 ScriptHeader ScriptHeaderOf(Script script)
 {
   return &script->header;

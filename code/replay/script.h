@@ -149,9 +149,12 @@ extern Res ScriptFinish(Script script);
 /* ScriptPoolClass -- of which class of ours a pool that was recorded as one of this class is in a replay: MFS, MVFF and
  * SGF are; one that is collected is MVFF, which lays objects out in the same segments, at the same alignment; a debug
  * variety is what it debugs; all others, malloc among them, are SGF
- * ScriptHasPools -- will there be pools of this class?  Of a finished script. */
+ * ScriptHasPools -- will there be pools of this class?  Of a finished script.
+ * ScriptRecordedClass -- the class that the i-th pool had when it was recorded, "" if its creation was not; NULL: there
+ *   are no more */
 extern const char *ScriptPoolClass(const char *recorded);
 extern Bool ScriptHasPools(Script script, const char *class);
+extern const char *ScriptRecordedClass(Script script, Index i);
 
 /* ScriptHeaderOf -- the numbers, as far as they have been added
  * ScriptFile -- the file; whoever runs it finds the header in its last bytes */

@@ -80,7 +80,7 @@ Res SearchAdd(Measure measure, Script script)
     for (j = 0; j < ARRAY_LENGTH(searchTried); ++j) {
       if (!searchIs(searchTried[j], measure->measured[i].allocator.name) || !searchApplies(searchTried[j], script))
         continue;
-      if (measure->count == MeasureAllocatorsMAX - 1) /* one is left for libc */
+      if (measure->count == MeasureAllocatorsMAX - 1) /* one is left for what the program had */
         return ResLIMIT;
       if (AllocatorParse(&measure->measured[measure->count].allocator, searchTried[j], error) == ResOK)
         ++measure->count;

@@ -117,8 +117,26 @@ static void testRefused(void)
   PLANT(allocator.kind, ReplayLIBRARY, AllocatorCheck(&allocator), "no library");
 }
 
+/* testSame -- which are the same, and which library is whose */
+static void testSame(void)
+{
+  AllocatorStruct plain, set, other;
+  char error[AllocatorErrorSIZE];
+
+  if (AllocatorParse(&plain, "libc", error) != ResOK || AllocatorParse(&set, "libc:M_ARENA_MAX=2", error) != ResOK ||
+      AllocatorParse(&other, "libc:M_ARENA_MAX:2", error) != ResOK)
+    TapOk(FALSE, "%s", error);
+  TapOk(AllocatorSame(&plain, &plain) && AllocatorSame(&set, &other), "the same with the same settings");
+  TapOk(!AllocatorSame(&plain, &set), "not with others");
+  (void)AllocatorParse(&other, "none", error);
+  TapOk(!AllocatorSame(&plain, &other), "nor are two");
+  TapOk(strcmp(AllocatorOf("libjemalloc.so.2"), "jemalloc") == 0 && AllocatorOf("libc.so.6") == NULL,
+        "a library is known by its name");
+}
+
 int main(void)
 {
+  testSame();
   testSettings();
   testVariables();
   testRefused();

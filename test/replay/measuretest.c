@@ -62,9 +62,12 @@ static void set(Index i, ReplayKind kind, double cpu, double peak, Count rounds)
 
   measured->allocator = (AllocatorStruct){.name = "some", .kind = kind};
   measured->ran = TRUE;
-  for (round = 0; round < rounds; ++round)
+  for (round = 0; round < rounds; ++round) {
     measured->cpu[round] = (uint64_t)((cpu + 0.5 * (double)(round % 5)) * 1e9);
+    measured->peak[round] = (uint64_t)peak;
+  }
   measured->median.peak = (uint64_t)peak;
+  measure.recorded = (AllocatorStruct){.name = "libc", .kind = ReplayLIBC};
   measure.rounds = rounds;
   measure.count = i + 1 > measure.count ? i + 1 : measure.count;
 }
@@ -105,6 +108,8 @@ static void testPredict(void)
   TapOk(near(range.middle, 0.2) && range.low < 0.19 && range.high > 0.22, "until it was measured: a part of what it takes");
   measure.allocation.high = 1e12;
   TapOk(near(PredictShare(&predict, &measure).high, 1), "which is not more than the whole");
+  measure.allocation = (MeasureRangeStruct){.low = 9e9, .middle = 11e9, .high = 12e9};
+  TapOk(PredictShare(&predict, &measure).high <= 0, "and not known where replays take more than the program");
   predict.operations = 1000000000;
   TapOk(PredictCpu(&predict, &measure, 1).low >= 0, "nothing is negative");
   predict.known = FALSE;
@@ -116,9 +121,40 @@ static void testPredict(void)
   measure.measured[0].ran = FALSE;
   TapOk(PredictPossible(&predict, &measure) != NULL, "nor without libc");
   measure.measured[0].ran = TRUE;
+  measure.recorded.kind = ReplayPAWPRINT;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "nor with libc, if the program had another allocator");
+  measure.recorded.kind = ReplayLIBC;
+  predict.stranger = "nobody knows which it had";
+  TapOk(PredictPossible(&predict, &measure) == predict.stranger, "nor if that is not known");
   PLANT(measure.reference, 3, MeasureCheck(&measure), "a reference that is not there");
   PLANT(measure.rounds, MeasureRunsMAX + 1, MeasureCheck(&measure), "too many rounds");
   PLANT(measure.count, MeasureAllocatorsMAX + 1, MeasureCheck(&measure), "too many allocators");
+}
+
+/* testThreads -- of a program with several threads less is known: each run of it is another one */
+static void testThreads(void)
+{
+  PredictStruct predict = {.known = TRUE, .cpu = 10.45, .peak = 100e6, .operations = 10000000, .alone = 10,
+                           .alonePeak = 90e6};
+  MeasureRangeStruct one, several;
+  Index round;
+
+  set(0, ReplayLIBC, 2.0, 60e6, 9);
+  set(1, ReplayPAWPRINT, 2.0, 50e6, 9);
+  one = PredictPeak(&predict, &measure, 0);
+  TapOk(one.low > 88e6 && one.high < 92e6 && near(one.middle, 90e6), "of one thread a run unrecorded tells the memory");
+  TapOk(PredictSmaller(&predict, &measure, 1, 0), "a tenth less is less");
+  predict.threads = TRUE;
+  several = PredictPeak(&predict, &measure, 0);
+  TapOk(several.low < 81e6 && several.high > 99e6, "of several threads it and the recorded run are two of many");
+  TapOk(!PredictSmaller(&predict, &measure, 1, 0), "a tenth less may be chance");
+  set(1, ReplayPAWPRINT, 2.0, 20e6, 9);
+  TapOk(PredictSmaller(&predict, &measure, 1, 0), "a third less is not");
+  for (round = 0; round < 9; ++round)
+    measure.measured[1].peak[round] = (uint64_t)(round < 5 ? 20e6 : 62e6);
+  TapOk(!PredictSmaller(&predict, &measure, 1, 0), "unless the replays themselves differ by as much");
+  several = PredictPeak(&predict, &measure, 1);
+  TapOk(several.low < 30e6 && several.high > 112e6, "which are in the range");
 }
 
 /* testNotPredicted -- nothing is said where a replay is not what the program did */
@@ -157,6 +193,61 @@ static void testNotPredicted(void)
         "nor of one that would leave less than nothing of the program's time");
 }
 
+/* recorded -- with what a program was recorded whose pools were of these classes; `alone`: seconds of its run unrecorded;
+ * NULL: that is not known */
+static const char *recorded(const char *const *class, Count n, double alone)
+{
+  static HeapPoolStruct pool[4];
+  PredictStruct predict = {.alone = alone};
+  const char *name = NULL;
+  Script script;
+  Index i;
+
+  if (ScriptCreate(&script, FALSE, 0) != ResOK)
+    return "no script";
+  for (i = 0; i < n; ++i) {
+    HeapOperationStruct operation = {.kind = HeapPOOLCREATE, .pool = &pool[i]};
+    pool[i].number = i;
+    strcpy(pool[i].class, class[i]);
+    ScriptAdd(script, &operation, 1);
+  }
+  if (ScriptFinish(script) == ResOK)
+    name = PredictRecorded(&predict, script);
+  ScriptDestroy(script);
+  return predict.stranger != NULL ? NULL : name;
+}
+
+/* testRecorded -- the classes of its pools tell which allocator a program had */
+static void testRecorded(void)
+{
+  static const struct {
+    const char *class[2], *name; /* NULL: nobody knows */
+    double alone;
+  } cases[] = {
+    {{"malloc"}, "libc", 0},
+    {{"malloc"}, "libc", 1},
+    {{""}, "libc", 0},
+    {{"malloc:libjemalloc.so.2"}, "jemalloc", 1},
+    {{"malloc:libtcmalloc_minimal.so.4"}, "tcmalloc", 0},
+    {{"malloc:libown.so"}, NULL, 0},
+    {{"SGF"}, "pawprint", 0},
+    {{"SGF"}, "libc", 1},
+    {{"SGF", "MFS"}, "pawprint", 0},
+    {{"SGF", "MFS"}, NULL, 1},
+    {{"malloc", "MVFF"}, NULL, 0},
+    {{"malloc", "OWN"}, NULL, 0},
+    {{"OWN"}, NULL, 0},
+  };
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(cases); ++i) {
+    const char *its = recorded(cases[i].class, cases[i].class[1] != NULL ? 2 : 1, cases[i].alone);
+    TapOk(its == NULL || cases[i].name == NULL ? its == cases[i].name : strcmp(its, cases[i].name) == 0,
+          "a program with pools of %s%s%s: %s", cases[i].class[0], cases[i].class[1] != NULL ? " and " : "",
+          cases[i].class[1] != NULL ? cases[i].class[1] : "", its != NULL ? its : "not known");
+  }
+}
+
 static void testMedian(void)
 {
   uint64_t odd[] = {5, 1, 9}, even[] = {4, 8, 2, 6};
@@ -170,6 +261,8 @@ int main(void)
   testMedian();
   testRange();
   testPredict();
+  testThreads();
+  testRecorded();
   testNotPredicted();
   return TapDone();
 }

@@ -456,6 +456,29 @@ SKIP: {
         is_deeply([map { exists $_->{cpuSeconds}, $_->{unpredicted} } @{$doc->{allocators}}],
                   [1, undef, '', 'allocations failed in its replay'], 'of that one alone') or diag explain $doc->{allocators};
     };
+    subtest 'what it would take with libc, recorded with another allocator' => sub {
+        plan skip_all => 'a sanitized program takes memory of its own' if $SAN;
+        my ($jemalloc) = grep { -e } map { "$_/libjemalloc.so.2" } '/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu',
+            '/usr/lib64', '/usr/lib';
+        my $log = "$Dir/with.paw";
+        my $program = 'my @x; push @x, "x" x 200 for 1 .. 100000; select undef, undef, undef, 0.3';
+        for my $with (['pawprint', '-m', 'manage'], ['jemalloc']) {
+            my ($name, @options) = @$with;
+            SKIP: {
+                skip 'no jemalloc', 4 if $name eq 'jemalloc' && !$jemalloc;
+                local $ENV{LD_PRELOAD} = $jemalloc if $name eq 'jemalloc';
+                run("$B/bin/eventrec", '--force', '-o', $log, @options, $^X, '-e', $program);
+                delete local $ENV{LD_PRELOAD};
+                my ($status, $doc, $err) = table('-n', 3, '-a', 'libc', $log);
+                is($status, 0, "$name: status") or diag($err);
+                is($doc->{recordedWith}, $name, "$name: it is known");
+                is(scalar @{$doc->{allocators}}, 1, "$name: and not printed");
+                ($status, my $out) = replay('-n', 3, '-a', 'libc', $log);
+                like($out, qr/^whole program .* to $name .* to $name\nlibc .*\n(allocation .* with $name\n)?\z/m,
+                     "$name: compared with that");
+            }
+        }
+    };
     subtest 'two programs that are one process, by exec' => sub {
         plan skip_all => 'a sanitized program takes memory of its own' if $SAN;
         my $log = "$Dir/exec.paw";
