@@ -13,9 +13,9 @@
 #include "base/aver.h"
 
 enum {
-  amsMarkBATCH = 32,   /* objects that are fetched into the cache at a time, and then scanned */
-  amsMarkBATCHES = 16, /* that AMSMarkSome scans, */
-  amsMarkREFS = 2048   /* or so many references */
+  amsMarkBATCH = 32,    /* objects that are fetched into the cache at a time, and then scanned */
+  amsMarkOBJECTS = 512, /* that AMSMarkSome scans, */
+  amsMarkREFS = 2048    /* or so many references; the last batch may exceed either */
 };
 
 #define amsMarkLARGE 1 /* no object has an odd address */
@@ -247,18 +247,33 @@ static Count amsMarkFetch(AMS ams, Word batch[])
   return n;
 }
 
-/* amsMarkQueue -- scan what is on the queue, some of it: a batch while the next one is being fetched */
+/* amsMarkFound -- mark all references that were found and still wait; FALSE: the queue stays empty */
+static Bool amsMarkFound(AMS ams)
+{
+  if (ams->scan.count > 0)
+    AMSFixAll(&ams->scan);
+  (void)amsMarkPending(ams);
+  return ams->queueCount > 0;
+}
+
+/* amsMarkQueue -- scan some of what is on the queue: a batch while the next one is being fetched
+ *
+ * Each object of a list leads to the next one only, so the queue is empty after each.  What was found is marked here
+ * then: a round of AMSMarkSome for each object, with its looks at the clock, took three times as long as the list. */
 static void amsMarkQueue(AMS ams)
 {
   Word batch[2][amsMarkBATCH];
-  Count before = ams->refs, count, ahead;
-  Index i, k = 0, batches;
+  Count before = ams->refs, objects = 0, count, ahead;
+  Index i, k = 0;
 
   count = amsMarkFetch(ams, batch[0]);
-  for (batches = 0; count > 0 && batches < amsMarkBATCHES && ams->refs - before < amsMarkREFS; ++batches) {
+  while (count > 0 && objects < amsMarkOBJECTS && ams->refs - before < amsMarkREFS) {
     ahead = amsMarkFetch(ams, batch[k ^ 1]);
     for (i = 0; i < count; ++i)
       amsMarkScan(ams, batch[k][i], batch[k][i], batch[k][i] + ArenaGrainSIZE);
+    objects += count;
+    if (ahead == 0 && ams->piece == NULL && amsMarkFound(ams))
+      ahead = amsMarkFetch(ams, batch[k ^ 1]);
     count = ahead;
     k ^= 1;
   }
@@ -270,12 +285,8 @@ Bool AMSMarkSome(AMS ams)
 {
   if (ams->piece != NULL)
     amsMarkPiece(ams);
-  else if (ams->queueCount > 0)
+  else if (ams->queueCount > 0 || amsMarkFound(ams))
     amsMarkQueue(ams);
-  else if (ams->scan.count > 0)
-    AMSFixAll(&ams->scan);
-  else if (amsMarkPending(ams))
-    return TRUE;
   else if (!RingIsSingle(&ams->rescan))
     amsMarkRescan(ams, RING_ELT(AMSSegStruct, rescanRing, ams->rescan.next));
   else

@@ -371,6 +371,30 @@ static Count steps(Pool pool)
   return n;
 }
 
+/* testLong -- the objects of a list are found one by one; yet the least that is done at a time is many of them */
+static void testLong(void)
+{
+  enum { N = 100000 };
+  static Addr root[1];
+  Pool pool = newPool(NULL, 0);
+  AMSAP ap = newAP(pool);
+  Object object;
+  Count without, with;
+  Index i;
+
+  table(pool, AMSRankEXACT, root, 1);
+  without = steps(pool);
+  for (i = 0; i < N; ++i) {
+    object = make(ap, 1);
+    object->ref[0] = root[0];
+    root[0] = (Addr)object;
+  }
+  with = steps(pool);
+  TapIs(allocated(pool) + 65536 > (Size)N * 16, TRUE, "a list of %d objects is kept", N);
+  TapOk(with < without + N / 100, "in %zu steps, where %zu do nothing", with, without);
+  PoolDestroy(pool);
+}
+
 /* testGone -- no step gives back a large object at once, or sweeps the segments of all allocation points */
 static void testGone(void)
 {
@@ -627,6 +651,7 @@ int main(void)
   testAuto(0, "whole");
   testAuto(200, "in steps");
   testGone();
+  testLong();
   testLimit();
   testThreads();
   testFork();
