@@ -113,8 +113,6 @@ static void amsCollectSweep(AMS ams)
   }
 }
 
-#define amsCollectSeconds(ams, phase) ((double)(ams)->phaseNs[phase] / 1e9)
-
 static void amsCollectEnd(AMS ams)
 {
   ams->phase = AMSPhaseIDLE;
@@ -124,8 +122,8 @@ static void amsCollectEnd(AMS ams)
   ams->stats.reclaimed = ams->reclaimed;
   EVENT_PWWWWWDDDD(TraceEnd, AMSPool(ams), ams->trace, ams->condemned, ams->survived, ams->reclaimed, ams->born,
                    (double)ams->stats.stopNs / 1e9,
-                   amsCollectSeconds(ams, AMSPhaseMARK) + amsCollectSeconds(ams, AMSPhaseFINAL),
-                   amsCollectSeconds(ams, AMSPhaseWEAK), amsCollectSeconds(ams, AMSPhaseSWEEP));
+                   (double)(ams->phaseNs[AMSPhaseMARK] + ams->phaseNs[AMSPhaseFINAL]) / 1e9,
+                   (double)ams->phaseNs[AMSPhaseWEAK] / 1e9, (double)ams->phaseNs[AMSPhaseSWEEP] / 1e9);
 }
 
 /* amsCollectSweepOne -- sweep a segment, or give back a piece of what was swept; FALSE: there is nothing left */

@@ -27,9 +27,10 @@ void ReportCollectionsFinish(ReportCollections collections)
 static int collectionsByPause(const void *a, const void *b)
 {
   const CollectingRowStruct *x = *(const CollectingRowStruct *const *)a, *y = *(const CollectingRowStruct *const *)b;
+  uint64_t longestX = CollectingAll(&x->stop, &x->step).longest, longestY = CollectingAll(&y->stop, &y->step).longest;
 
-  if (x->longest != y->longest)
-    return x->longest > y->longest ? -1 : 1;
+  if (longestX != longestY)
+    return longestX > longestY ? -1 : 1;
   return x < y ? -1 : x > y;
 }
 
@@ -94,6 +95,8 @@ static Count collectionsPauses(FILE *out, ReportCollections collections, Index r
 
 static void collectionsRow(FILE *out, ReportCollections collections, CollectingRow row)
 {
+  CollectingSumStruct all = CollectingAll(&row->stop, &row->step);
+
   fprintf(out, "{\"pid\": %u, \"process\": %zu, \"pool\": \"%#llx\", \"number\": %llu, \"why\": ",
           row->process->header.pid, row->process->number, (unsigned long long)row->pool,
           (unsigned long long)row->number);
@@ -104,8 +107,8 @@ static void collectionsRow(FILE *out, ReportCollections collections, CollectingR
   else
     fprintf(out, "%lld", collectionsTime(collections, row->end));
   fprintf(out, ", \"condemned\": %llu, \"reclaimed\": %llu, \"pauses\": %llu, \"paused\": %llu, \"longest\": %llu",
-          (unsigned long long)row->condemned, (unsigned long long)row->reclaimed, (unsigned long long)row->pauses,
-          (unsigned long long)row->paused, (unsigned long long)row->longest);
+          (unsigned long long)row->condemned, (unsigned long long)row->reclaimed, (unsigned long long)all.pauses,
+          (unsigned long long)all.paused, (unsigned long long)all.longest);
 }
 
 void ReportCollectionsJson(FILE *out, ReportCollections collections, ViewLabels labels)

@@ -51,22 +51,33 @@ static CollectingRow collectingOf(Collecting collecting, LogEvent event, TypeCac
   return collectingNew(collecting, event, pool, number);
 }
 
+static void collectingAdd(CollectingSum sum, uint64_t begin, uint64_t ns)
+{
+  ++sum->pauses;
+  sum->paused += ns;
+  if (sum->longest < ns) {
+    sum->longest = ns;
+    sum->longestAt = begin;
+  }
+}
+
+CollectingSumStruct CollectingAll(const CollectingSumStruct *stop, const CollectingSumStruct *step)
+{
+  CollectingSumStruct all = stop->longest >= step->longest ? *stop : *step;
+
+  all.pauses = stop->pauses + step->pauses;
+  all.paused = stop->paused + step->paused;
+  return all;
+}
+
 static void collectingPause(Collecting collecting, CollectingRow row, uint64_t begin, uint64_t ns, Bool step)
 {
   uint64_t us = ns / 1000;
   unsigned place = us == 0 ? 0 : 64 - (unsigned)__builtin_clzll(us);
 
-  ++row->pauses;
-  row->paused += ns;
-  ++collecting->pauses;
-  collecting->paused += ns;
-  if (row->longest < ns)
-    row->longest = ns;
-  if (collecting->longest < ns) {
-    collecting->longest = ns;
-    collecting->longestAt = begin;
-  }
-  ++collecting->length[place < CollectingLENGTHS ? place : CollectingLENGTHS - 1];
+  collectingAdd(step ? &row->step : &row->stop, begin, ns);
+  collectingAdd(step ? &collecting->step : &collecting->stop, begin, ns);
+  ++(step ? collecting->steps : collecting->stops)[place < CollectingLENGTHS ? place : CollectingLENGTHS - 1];
   if (!collecting->keeps || collecting->kept == CollectingPausesMAX)
     return;
   if (!Grow(&collecting->pause, &collecting->keptCapacity, collecting->kept, sizeof *collecting->pause))
@@ -92,8 +103,8 @@ static CollectingStep collectingStepOf(Collecting collecting, LogEvent event)
   Index i;
 
   for (i = 0; i < collecting->open; ++i)
-    if (collecting->step[i].process == event->process && collecting->step[i].thread == event->thread)
-      return &collecting->step[i];
+    if (collecting->begun[i].process == event->process && collecting->begun[i].thread == event->thread)
+      return &collecting->begun[i];
   return NULL;
 }
 
@@ -104,7 +115,7 @@ static void collectingBeginStep(Collecting collecting, LogEvent event)
   if (step == NULL && collecting->open < CollectingOPEN) {
     if (collecting->open == 0)
       collecting->openSince = event->time;
-    step = &collecting->step[collecting->open++];
+    step = &collecting->begun[collecting->open++];
   }
   if (step != NULL)
     *step = (CollectingStepStruct){event->process, event->thread, event->time};
@@ -117,7 +128,7 @@ static void collectingEndStep(Collecting collecting, CollectingRow row, LogEvent
   if (step == NULL)
     return; /* its beginning is missing */
   collectingPause(collecting, row, step->begin, event->time - step->begin, TRUE);
-  *step = collecting->step[--collecting->open];
+  *step = collecting->begun[--collecting->open];
   if (collecting->open == 0)
     collecting->covered += event->time - collecting->openSince;
 }

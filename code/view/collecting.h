@@ -1,10 +1,11 @@
 /* collecting.h -- the collections that a log tells of: when, why, how long threads paused, what was taken back
  *
- * A pause is the stop of all threads by which a collection begins, or a step, which a single thread does while others
- * run.  Steps are paired by thread.
+ * A pause is a time in which a thread does not run the program: a stop, in which a collection begins and all
+ * registered threads stand still, or a step, in which the one thread that called or allocated marks and sweeps while
+ * others run.  A whole collection has one step, one in increments has many.  Steps are paired by thread.
  *
- * Always true: rows are as they began, a row's pauses are as they ended;  `pauses`, `paused` and `longest` are those of
- * all rows
+ * Always true: rows are as they began, a row's pauses are as they ended;  `stop` and `step` of all are the sums of
+ * those of rows
  *
  * Design: design/view.md .collections      Tests: test/ams/collections.t, test/report/collections.t
  */
@@ -23,11 +24,16 @@ enum {
   CollectingPausesMAX = 1 << 16 /* pauses that are kept one by one; more are in the sums alone */
 };
 
+/* How many pauses, how long they were together, and the longest one; ns. */
+typedef struct CollectingSumStruct {
+  uint64_t pauses, paused, longest, longestAt;
+} CollectingSumStruct, *CollectingSum;
+
 /* A pause; ns. */
 typedef struct CollectingPauseStruct {
   uint64_t begin, length;
   uint32_t row;
-  Bool step;               /* of one thread, not of all */
+  Bool step;               /* else it is a stop */
 } CollectingPauseStruct, *CollectingPause;
 
 typedef struct CollectingRowStruct {
@@ -36,7 +42,7 @@ typedef struct CollectingRowStruct {
   char why[CollectingWHY];
   uint64_t begin, end;     /* ns; end 0: not in the log */
   uint64_t condemned, reclaimed;
-  uint64_t pauses, paused, longest; /* how many; ns */
+  CollectingSumStruct stop, step;
 } CollectingRowStruct, *CollectingRow;
 
 typedef struct CollectingStepStruct {
@@ -57,14 +63,17 @@ typedef struct CollectingStruct {
   CollectingPause pause;     /* owned; the first ones, if `keeps` */
   Bool keeps;
   Count open;
-  CollectingStepStruct step[CollectingOPEN];
+  CollectingStepStruct begun[CollectingOPEN]; /* steps that have not ended */
   uint64_t abandoned;
   uint64_t incomplete, condemned, reclaimed; /* after CollectingOver; the last two by complete ones */
-  uint64_t pauses, paused, longest, longestAt;
+  CollectingSumStruct stop, step;
   uint64_t covered;          /* ns in which there was any pause: where threads collect at a time, it counts once */
   uint64_t openSince;        /* if any step is open */
-  uint64_t length[CollectingLENGTHS];
+  uint64_t stops[CollectingLENGTHS], steps[CollectingLENGTHS]; /* by length */
 } CollectingStruct, *Collecting;
+
+/* CollectingAll -- of stops and steps together */
+extern CollectingSumStruct CollectingAll(const CollectingSumStruct *stop, const CollectingSumStruct *step);
 
 /* CollectingInit -- for the events that `only` chooses, of the processes `of` or all; `keeps`: pauses are wanted one by
  * one.  CollectingFinish frees the memory. */

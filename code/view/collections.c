@@ -1,4 +1,5 @@
-/* collections.c -- the view `collections`: how many, how long the pauses were, what each took back (collecting.h)
+/* collections.c -- the view `collections`: how many, how long threads were stopped and how long one of them collected,
+ * what each took back (collecting.h)
  *
  * Design: design/view.md .collections      Tests: test/ams/collections.t
  *
@@ -56,9 +57,10 @@ static void collectionsDestroy(void *data)
 static int collectionsByPause(const void *a, const void *b)
 {
   const CollectingRowStruct *x = a, *y = b;
+  uint64_t longestX = CollectingAll(&x->stop, &x->step).longest, longestY = CollectingAll(&y->stop, &y->step).longest;
 
-  if (x->longest != y->longest)
-    return x->longest > y->longest ? -1 : 1;
+  if (longestX != longestY)
+    return longestX > longestY ? -1 : 1;
   return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
@@ -84,19 +86,20 @@ static double collectionsPercent(uint64_t part, uint64_t whole)
 
 static void collectionsLengthsText(FILE *out, collectionsView view)
 {
+  const uint64_t *stops = view->found.stops, *steps = view->found.steps;
   uint64_t most = 1;
   Index i;
 
   for (i = 0; i < CollectingLENGTHS; ++i)
-    if (view->found.length[i] > most)
-      most = view->found.length[i];
-  fputs("pauses by length\n", out);
+    if (stops[i] + steps[i] > most)
+      most = stops[i] + steps[i];
+  fputs("by length              stops      steps\n", out);
   for (i = 0; i < CollectingLENGTHS; ++i) {
-    if (view->found.length[i] == 0)
+    if (stops[i] + steps[i] == 0)
       continue;
-    fprintf(out, "  up to %9.3f ms %10llu  ", (double)((uint64_t)1 << i) / 1e3,
-            (unsigned long long)view->found.length[i]);
-    BarsAcross(out, view->found.length[i], most, 40);
+    fprintf(out, "  up to %9.3f ms %7llu %10llu  ", (double)((uint64_t)1 << i) / 1e3, (unsigned long long)stops[i],
+            (unsigned long long)steps[i]);
+    BarsAcross(out, stops[i] + steps[i], most, 40);
     putc('\n', out);
   }
 }
@@ -115,17 +118,29 @@ static void collectionsRowText(FILE *out, collectionsView view, CollectingRow ro
     fputs("  not complete", out);
   } else {
     SayColumn(out, 11, row->reclaimed);
-    fprintf(out, "%9.1f%% %9.3f %9.3f %9.3f",
+    fprintf(out, "%9.1f%% %9.3f %7llu %9.3f %9.3f %9.3f",
             collectionsPercent(row->condemned > row->reclaimed ? row->condemned - row->reclaimed : 0, row->condemned),
-            (double)row->paused / 1e6, (double)row->longest / 1e6, (double)(row->end - row->begin) / 1e6);
+            (double)row->stop.paused / 1e6, (unsigned long long)row->step.pauses, (double)row->step.paused / 1e6,
+            (double)row->step.longest / 1e6, (double)(row->end - row->begin) / 1e6);
   }
   ViewLabelsText(out, &view->labels, row->process, row->pool, 0);
+  putc('\n', out);
+}
+
+static void collectionsSumText(FILE *out, const char *name, const char *whose, const CollectingSumStruct *sum,
+                               uint64_t start)
+{
+  fprintf(out, "%-15s%llu", name, (unsigned long long)sum->pauses);
+  if (sum->pauses > 0)
+    fprintf(out, ": %s %.9f s in all; the longest %.9f s, at %.9f s", whose, (double)sum->paused / 1e9,
+            (double)sum->longest / 1e9, DocumentSince(start, sum->longestAt));
   putc('\n', out);
 }
 
 static Bool collectionsText(FILE *out, void *data)
 {
   collectionsView view = data;
+  Bool paused = view->found.stop.pauses + view->found.step.pauses > 0;
   LogSummaryStruct log;
   Index i;
 
@@ -135,20 +150,18 @@ static Bool collectionsText(FILE *out, void *data)
     fprintf(out, ", of which %llu not complete", (unsigned long long)view->found.incomplete);
   fprintf(out, "\nabandoned      %llu%s\n", (unsigned long long)view->found.abandoned,
           view->found.abandoned > 0 ? ": a thread did not stop in time" : "");
-  fprintf(out, "pauses         %llu: %.9f s in all, in %.2f%% of %.9f s\n", (unsigned long long)view->found.pauses,
-          (double)view->found.paused / 1e9, collectionsPercent(view->found.covered, log.last - log.first),
+  collectionsSumText(out, "stops", "all registered threads stood still for", &view->found.stop, log.first);
+  collectionsSumText(out, "steps", "one thread collected while others ran, for", &view->found.step, log.first);
+  fprintf(out, "stop or step   in %.2f%% of %.9f s\n", collectionsPercent(view->found.covered, log.last - log.first),
           (double)(log.last - log.first) / 1e9);
-  if (view->found.pauses > 0)
-    fprintf(out, "longest        %.9f s, at %.9f s\n", (double)view->found.longest / 1e9,
-            DocumentSince(log.first, view->found.longestAt));
   fputs("reclaimed      ", out);
   SayBytes(out, view->found.reclaimed);
   fprintf(out, ", %.1f%% of what there was\n", collectionsPercent(view->found.reclaimed, view->found.condemned));
-  if (view->found.pauses > 0)
+  if (paused)
     collectionsLengthsText(out, view);
   if (view->found.rows > 0)
-    fprintf(out, "\n%-9s%-17s%7s %13s  %-10s%11s%11s%10s %9s %9s %9s\n", "process", "pool", "number", "at", "why",
-            "bytes", "reclaimed", "survived", "pauses ms", "longest", "lasted");
+    fprintf(out, "\n%-9s%-17s%7s %13s  %-10s%11s%11s%10s %9s %7s %9s %9s %9s\n", "process", "pool", "number", "at",
+            "why", "bytes", "reclaimed", "survived", "stop ms", "steps", "steps ms", "longest", "lasted");
   for (i = 0; i < view->found.rows && i < view->top; ++i)
     collectionsRowText(out, view, &view->found.row[i], log.first);
   if (view->found.rows > view->top)
@@ -158,6 +171,19 @@ static Bool collectionsText(FILE *out, void *data)
 }
 
 /* ---- JSON ---- */
+
+/* collectionsSumsJson -- stops and steps together, and each */
+static void collectionsSumsJson(FILE *out, const CollectingSumStruct *stop, const CollectingSumStruct *step)
+{
+  CollectingSumStruct all = CollectingAll(stop, step);
+
+  fprintf(out, "\"pauses\": %llu, \"paused\": %.9f, \"longest\": %.9f, ", (unsigned long long)all.pauses,
+          (double)all.paused / 1e9, (double)all.longest / 1e9);
+  fprintf(out, "\"stops\": %llu, \"stopped\": %.9f, \"longest_stop\": %.9f, ", (unsigned long long)stop->pauses,
+          (double)stop->paused / 1e9, (double)stop->longest / 1e9);
+  fprintf(out, "\"steps\": %llu, \"stepped\": %.9f, \"longest_step\": %.9f", (unsigned long long)step->pauses,
+          (double)step->paused / 1e9, (double)step->longest / 1e9);
+}
 
 static void collectionsRowJson(FILE *out, collectionsView view, CollectingRow row, uint64_t start)
 {
@@ -169,9 +195,9 @@ static void collectionsRowJson(FILE *out, collectionsView view, CollectingRow ro
     fputs("\"end\": null, ", out);
   else
     fprintf(out, "\"end\": %.9f, ", DocumentSince(start, row->end));
-  fprintf(out, "\"condemned\": %llu, \"reclaimed\": %llu, \"pauses\": %llu, \"paused\": %.9f, \"longest\": %.9f",
-          (unsigned long long)row->condemned, (unsigned long long)row->reclaimed, (unsigned long long)row->pauses,
-          (double)row->paused / 1e9, (double)row->longest / 1e9);
+  fprintf(out, "\"condemned\": %llu, \"reclaimed\": %llu, ", (unsigned long long)row->condemned,
+          (unsigned long long)row->reclaimed);
+  collectionsSumsJson(out, &row->stop, &row->step);
   ViewLabelsJson(out, &view->labels, row->process, row->pool, 0);
   putc('}', out);
 }
@@ -179,6 +205,7 @@ static void collectionsRowJson(FILE *out, collectionsView view, CollectingRow ro
 static Bool collectionsJson(FILE *out, void *data)
 {
   collectionsView view = data;
+  CollectingSumStruct all = CollectingAll(&view->found.stop, &view->found.step);
   LogSummaryStruct log;
   Bool first = TRUE;
   Index i;
@@ -188,17 +215,17 @@ static Bool collectionsJson(FILE *out, void *data)
           "{\"count\": %zu, \"incomplete\": %llu, \"abandoned\": %llu, \"condemned\": %llu, \"reclaimed\": %llu,\n ",
           view->found.rows, (unsigned long long)view->found.incomplete, (unsigned long long)view->found.abandoned,
           (unsigned long long)view->found.condemned, (unsigned long long)view->found.reclaimed);
-  fprintf(out, "\"pauses\": %llu, \"paused\": %.9f, \"covered\": %.9f, \"longest\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
-          (unsigned long long)view->found.pauses, (double)view->found.paused / 1e9, (double)view->found.covered / 1e9,
-          (double)view->found.longest / 1e9,
-          view->found.pauses > 0 ? DocumentSince(log.first, view->found.longestAt) : 0,
+  collectionsSumsJson(out, &view->found.stop, &view->found.step);
+  fprintf(out, ",\n \"covered\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
+          (double)view->found.covered / 1e9, all.pauses > 0 ? DocumentSince(log.first, all.longestAt) : 0,
           (double)(log.last - log.first) / 1e9);
   fputs("\"lengths\": [", out);
   for (i = 0; i < CollectingLENGTHS; ++i) {
-    if (view->found.length[i] == 0)
+    unsigned long long stops = view->found.stops[i], steps = view->found.steps[i];
+    if (stops + steps == 0)
       continue;
-    fprintf(out, "%s{\"below\": %.6f, \"pauses\": %llu}", first ? "" : ", ", (double)((uint64_t)1 << i) / 1e6,
-            (unsigned long long)view->found.length[i]);
+    fprintf(out, "%s{\"below\": %.6f, \"pauses\": %llu, \"stops\": %llu, \"steps\": %llu}", first ? "" : ", ",
+            (double)((uint64_t)1 << i) / 1e6, stops + steps, stops, steps);
     first = FALSE;
   }
   fputs("],\n \"collections\": [", out);
@@ -213,6 +240,6 @@ static Bool collectionsJson(FILE *out, void *data)
 }
 
 const ViewClassStruct ViewClassCollections = {
-  "collections", "collections of pools: pauses, what survived, what was taken back (--top)", ViewTakesTOP,
-  collectionsCreate, collectionsRequest, collectionsFinish, collectionsText, collectionsJson, collectionsDestroy
+  "collections", "collections of pools: how long they stopped threads, what survived, what was taken back (--top)",
+  ViewTakesTOP, collectionsCreate, collectionsRequest, collectionsFinish, collectionsText, collectionsJson, collectionsDestroy
 };

@@ -48,6 +48,8 @@ for my $event (@events) {
     is $of->{marked} + $of->{reclaimed}, $of->{condemned}, "collection $of->{trace}: what is not marked is reclaimed"
         if $name eq 'TraceEnd';
 }
+is scalar(grep { $_->[0] eq 'TraceEnd' && $_->[1]{mark} != sprintf '%.9f', $_->[1]{mark} } @events), 0,
+    'times have no more digits than nanoseconds';
 is $segs, $traces, 'segments and collections agree on what was taken back';
 
 my $live = `$B/bin/eventview live --at end --json $log`;
@@ -66,17 +68,23 @@ is $whole{count}, $collections, 'as many collections as the program says';
 is $whole{incomplete}, 0, 'all of them complete';
 is $whole{reclaimed}, $traces, 'they took back what their events say';
 is $whole{pauses}, 2 * $collections, 'each stopped once, and was done in one step';
+is $whole{stops}, $collections, 'which are told apart: stops of all threads';
+is $whole{steps}, $collections, 'and steps of one';
+is sprintf('%.9f', $whole{stopped} + $whole{stepped}), $whole{paused}, 'together they are all pauses';
 cmp_ok $whole{paused}, '<', $whole{duration}, 'they take a part of the time';
 cmp_ok $whole{longest}, '<=', $whole{paused}, 'the longest pause is one of them';
 my $lengths = 0;
 $lengths += $_ for $json =~ /"below": [\d.]+, "pauses": (\d+)/g;
 is $lengths, $whole{pauses}, 'the histogram has all pauses';
+my $stops = 0;
+$stops += $_ for $json =~ /"below": [\d.]+, "pauses": \d+, "stops": (\d+)/g;
+is $stops, $collections, 'and tells stops from steps';
 my @rows = $json =~ /"reclaimed": (\d+), "pauses": 2/g;
 is scalar(@rows), $collections, 'each collection has a row';
 my $sum = 0;
 $sum += $_ for @rows;
 is $sum, $whole{reclaimed}, 'and their bytes add up';
-like `$B/bin/eventview collections $log`, qr{^collections +$collections\n.*^longest .*^process +pool }ms, 'people get a table';
+like `$B/bin/eventview collections $log`, qr{^collections +$collections\n.*^stops +$collections: .*^steps +$collections: .*^process +pool }ms, 'people get a table';
 like `$B/bin/eventview collections -E PoolAlloc $log`, qr/^collections +0$/m, 'nothing is there where nothing was chosen';
 
 my @lane = grep { /"tid":4194304,/ } split /\n/, `$B/bin/eventcnv -f chrome $log`;

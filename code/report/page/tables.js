@@ -223,8 +223,9 @@ class Performance {
       column.time("At", (row) => row.begin, {show: (ns) => `${seconds(ns)} s`, mark: see}),
       column.text("Why", (row) => row.why), column.count("Number", (row) => row.number),
       column.bytes("There were", (row) => row.condemned), column.bytes("Taken back", (row) => row.reclaimed),
-      column.count("Pauses", (row) => row.pauses), column.time("Longest", (row) => row.longest, {bar: true}),
-      column.time("Paused", (row) => row.paused, {hint: "all pauses together"}),
+      column.count("Pauses", (row) => row.pauses, {hint: "stops of all threads, and steps of one while others run"}),
+      column.time("Longest", (row) => row.longest, {bar: true}),
+      column.time("Paused", (row) => row.paused, {hint: "all stops and steps together"}),
       column.time("Lasted", lasted, {show: known}), column.text("Pool", (row) => row.label || row.pool),
       column.count("Process", (row) => row.pid, {show: String}),
     ];
