@@ -106,8 +106,9 @@ extern void EventMessagePoll(void);
  * debugger */
 extern void EventTraceback(unsigned n);
 
-/* EventTracebackAddr -- the same of the newest `n` events that have this address as a parameter: who allocated, resized
- * and freed the object at it, as far back as the flight recorder reaches */
+/* EventTracebackAddr -- the same of the newest `n` (at most 256) events that have this address as a parameter: who
+ * allocated, resized and freed the object at it, as far back as the flight recorder reaches.  `n` only bounds what is
+ * printed: who wants all that there is says 256. */
 extern void EventTracebackAddr(const void *addr, unsigned n);
 
 /* EventEnd -- send everything, as at the end of the process: before _exit, or exec, in programs that do not preload
