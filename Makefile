@@ -288,12 +288,12 @@ install: all | $(GEN)
 	for f in $(EMITTER_FILES); do install -D -m 644 $$f $(dest)/share/pawprint/$$f || exit 1; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawprint' 'Description: telemetry of memory managers' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
-	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -lpthread' \
+	  'Libs: -L$${prefix}/lib -lpawprint' 'Libs.private: -ldl -pthread' \
 	  'Cflags: -I$${prefix}/include -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawprint.pc
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawpools' 'Description: arenas and pools, and one that collects' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
-	  'Libs: $${prefix}/lib/libpawprint.a -ldl -lpthread' \
-	  'Cflags: -I$${prefix}/include/pawprint' > $(dest)/lib/pkgconfig/pawpools.pc
+	  'Libs: $${prefix}/lib/libpawprint.a -ldl -pthread' \
+	  'Cflags: -I$${prefix}/include/pawprint -pthread' > $(dest)/lib/pkgconfig/pawpools.pc
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawlog' 'Description: reading the logs of Pawprint' \
 	  'Version: '$$(sed -n 's/^#define PawprintVERSION "\(.*\)"$$/\1/p' code/base/version.h) \
 	  'Libs: -L$${prefix}/lib -lpawlog' 'Cflags: -I$${prefix}/include' > $(dest)/lib/pkgconfig/pawlog.pc

@@ -76,11 +76,64 @@ SKIP: {
 SKIP: {
     skip 'no pawprint.h yet', 2 unless -e "$dest$prefix/include/pawprint.h";
     my $c = spew("$Dir/client.c", "#include <pawprint.h>\nint main(void) { return 0; }\n");
-    my @flags = map { s/\$\{prefix\}/$dest$prefix/gr } map { split ' ' } $pc =~ /^(?:Cflags|Libs): (.*)$/mg;
-    ($status, $out, $err) = run($ENV{CC} || 'gcc', $c, '-o', "$Dir/client", reverse @flags);
+    ($status, $out, $err) = run($ENV{CC} || 'gcc', $c, '-o', "$Dir/client", flags('pawprint'));
     is $status, 0, 'a program compiles and links with what was installed' or diag $err;
     local $ENV{LD_LIBRARY_PATH} = "$dest$prefix/lib";
     is +(run("$Dir/client"))[0], 0, 'and runs';
+}
+
+# flags($name, @private) -- what `pkg-config --cflags --libs' prints of an installed file, with --static also Libs.private
+sub flags {
+    my ($name, @private) = @_;
+    my $file = slurp("$dest$prefix/lib/pkgconfig/$name.pc");
+    return map { s/\$\{prefix\}/$dest$prefix/gr } map { $file =~ /^\Q$_\E: (.*)$/m ? split ' ', $1 : () } qw(Cflags Libs), @private;
+}
+
+# A client that has threads and pools of its own, with nothing on the command line but these flags.
+SKIP: {
+    skip 'the library that is installed is built for a sanitizer', 1 if ($ENV{SAN} // '') ne '';
+    my $c = spew("$Dir/pools.c", <<'C');
+#include <pthread.h>
+#ifndef _REENTRANT
+#error "-pthread is not among the flags of the compiler"
+#endif
+#include <mm/arena.h>
+#include <mm/pool.h>
+#include <ams/ams.h>
+
+static Addr skip(Addr object) { return (Addr)((Word)object + 16); }
+static const AMSFormatStruct format = { 16, 0, NULL, skip };
+
+static void *run(void *closure)
+{
+  Arena arena;
+  Pool pool;
+  (void)closure;
+  if (ArenaCreate(&arena, (Size)1 << 26) != ResOK || AMSCreate(&pool, arena, &format, NULL, 0) != ResOK ||
+      AMSThreadRegister() != ResOK || AMSCollect(pool) != ResOK)
+    return NULL;
+  PoolDestroy(pool);
+  ArenaDestroy(arena);
+  return arena;
+}
+
+int main(void)
+{
+  pthread_t thread;
+  void *ran;
+  return pthread_create(&thread, NULL, run, NULL) == 0 && pthread_join(thread, &ran) == 0 && ran != NULL ? 0 : 1;
+}
+C
+    my $empty = spew("$Dir/empty.c", "int main(void) { return 0; }\n");
+    my $archives = (run($ENV{CC} || 'gcc', '-static', $empty, '-o', "$Dir/empty"))[0] == 0;
+    for my $link ([], $archives ? ['-static'] : ()) {
+        ($status, $out, $err) = run($ENV{CC} || 'gcc', @$link, $c, '-o', "$Dir/pools", flags('pawpools', @$link ? 'Libs.private' : ()));
+        is $status, 0, "a program with pools of its own compiles and links with the flags of pawpools.pc @$link" or diag $err;
+        is +(run("$Dir/pools"))[0], 0, 'and runs';
+    }
+    is +(run($ENV{CC} || 'gcc', '-static', "$Dir/client.c", '-o', "$Dir/client", flags('pawprint', 'Libs.private')))[0], 0,
+        'so does one that emits events alone, linked with -static' if $archives;
+    ok scalar(grep { $_ eq '-pthread' } flags($_, 'Libs.private')), "$_.pc asks for threads" for qw(pawprint pawpools);
 }
 
 done_testing;
