@@ -19,9 +19,10 @@ typedef enum Misuse {
   MisuseINNER,       /* it is in an object, and not its beginning */
   MisuseFREED,       /* it was freed already */
   MisuseOVERWRITTEN, /* a free block was written to, after its free or from the object before it */
-  /* What only debug varieties find: */
+  /* What SGF finds where a fence is (design/mm.md .sgf.fence), and debug varieties everywhere: */
   MisuseBEFORE,      /* the memory before the object was written to */
   MisuseBEHIND,      /* the memory behind the object was written to */
+  /* What only debug varieties find: */
   MisuseLATER,       /* the object was written to after it was freed */
   MisuseSIZE,        /* it is freed or resized with another size than it has */
   MisuseLIMIT

@@ -63,15 +63,18 @@ static void *sgfLargeKept(SGF sgf, Size size)
   if (slab == NULL)
     return NULL;
   SGFLargeInit(slab);
+  SGFLargeFence(slab, size);
   return SegBase(&slab->seg);
 }
 
-/* sgfLargeFree -- a large object, which was found to be one, is free */
+/* sgfLargeFree -- a large object, which was found to be one, is free; not if what is behind it was written to */
 static void sgfLargeFree(Slab slab)
 {
   SGFCache cache;
   Bool kept;
 
+  if (UNLIKELY(!SGFLargeHolds(slab)))
+    return;
   __atomic_store_n(&slab->large, FALSE, __ATOMIC_RELAXED);
   SGFBusyBegin();
   cache = sgfLargeCache(PoolSGF(slab->seg.pool));
@@ -91,6 +94,8 @@ static void *sgfLarge(Bool *zeroReturn, SGF sgf, Size size, Size align)
   if (SegAlloc(&seg, zeroReturn, &sgf->poolStruct, size, align) != ResOK)
     return NULL;
   SGFLargeInit((Slab)seg);
+  if (zeroReturn == NULL || !*zeroReturn) /* else nobody has touched it yet, and perhaps nobody will */
+    SGFLargeFence((Slab)seg, size);
   return SegBase(seg);
 }
 
@@ -228,11 +233,16 @@ static __attribute__((noinline)) Bool sgfFreeSlow(void *p)
 
 Bool SGFFree(void *p) { return LIKELY(SGFFreeFast(p)) ? TRUE : sgfFreeSlow(p); }
 
+/* Who asks how much there is may use it. */
 Size SGFUsableSize(const void *p)
 {
   Slab slab = sgfSlab(p);
 
-  return slab != NULL ? sgfSize(slab) : 0;
+  if (slab == NULL)
+    return 0;
+  if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL)
+    slab->fence = 0;
+  return sgfSize(slab);
 }
 
 /* sgfMove -- another place for an object that grows or shrinks; NULL: no memory.  The old one is not freed. */
@@ -243,12 +253,21 @@ static void *sgfMove(SGF sgf, void *old, Size had, Size size)
 
   if (size > had && size >= sgfGROWING && SegAllocToGrow(&seg, &sgf->poolStruct, size) == ResOK) {
     SGFLargeInit((Slab)seg);
+    SGFLargeFence((Slab)seg, size);
     p = SegBase(seg);
   }
   if (p == NULL)
     p = SGFAlloc(sgf, size);
   if (p != NULL)
     memcpy(p, old, size < had ? size : had);
+  return p;
+}
+
+/* sgfStay -- the object at `p`, which needs no other place, has `size` bytes from now on; returns `p` */
+static void *sgfStay(Slab slab, void *p, Size size)
+{
+  if (__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL)
+    SGFLargeFence(slab, size);
   return p;
 }
 
@@ -262,17 +281,19 @@ void *SGFResize(SGF sgf, void *old, Size size)
   if (UNLIKELY(sgfMisused(slab, old)))
     return NULL;
   had = sgfSize(slab);
+  if (UNLIKELY(__atomic_load_n(&slab->owner, __ATOMIC_RELAXED) == NULL && !SGFLargeHolds(slab)))
+    return NULL;
   /* A block that would be less than half full moves to a smaller one. */
   if (size <= had && size >= had / 2)
-    return old;
+    return sgfStay(slab, old, size);
   if (size > SGFBlockMAX && had > SGFBlockMAX) {
     Seg seg = &slab->seg;
     if (SegResize(&seg, size) == ResOK)
-      return SegBase(seg);
+      return sgfStay((Slab)seg, SegBase(seg), size);
   }
   p = sgfMove(sgf, old, had, size);
   if (p == NULL)
-    return size <= had ? old : NULL;
+    return size <= had ? sgfStay(slab, old, size) : NULL;
   (void)SGFFree(old);
   return p;
 }

@@ -43,7 +43,8 @@ extern Bool SGFFree(void *p);
 /* SGFResize -- as PoolResize, without event; NULL: there is no memory, and `old`, which is sgf's, lives on */
 extern void *SGFResize(SGF sgf, void *old, Size size);
 
-/* SGFUsableSize -- how many bytes the object at `p` really has; 0: it is not in an SGF pool */
+/* SGFUsableSize -- how many bytes the object at `p` really has; 0: it is not in an SGF pool
+ * The client may use them all from now on: what is behind a large object is not watched any more. */
 extern Size SGFUsableSize(const void *p);
 
 /* SGFThreadExit -- the calling thread is about to end: give its caches to threads that come later

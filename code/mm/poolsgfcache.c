@@ -79,11 +79,50 @@ static void slabInit(Slab slab, SGFCache cache, Index class)
   slab->inverse = slab->seg.grains == 1 ? (uint32_t)((((uint64_t)1 << 32) + blockSize - 1) / blockSize) : 0;
   RingInit(&slab->ring);
   slab->remote = 0;
+  slab->fence = 0;
   slab->class = (uint32_t)class;
   slab->blockSize = (uint32_t)blockSize;
   slab->capacity = (uint32_t)(SegSize(&slab->seg) / blockSize);
   SlabFresh(slab);
   __atomic_store_n(&slab->owner, cache, __ATOMIC_RELAXED);
+}
+
+/* slabFence -- all blocks are carved: put a fence behind the last one, and another one at the end of the slab, before
+ * the first object of what lies there.  Only where both are on the page of the last block's end. */
+static void slabFence(Slab slab)
+{
+  Size behind = SegSize(&slab->seg) - (Size)slab->capacity * slab->blockSize;
+  Word *limit = (Word *)SegLimit(&slab->seg), *at = limit - behind / sizeof(Word);
+
+  if (!SGFGuarded || behind < 2 * sizeof(Word) || behind >= cacheCARVE || slab->blockSize > cacheCARVE)
+    return;
+  at[0] = SlabFenceWord(at);
+  limit[-1] = SlabFenceWord(limit - 1);
+  slab->fence = (uint32_t)behind;
+}
+
+/* slabFenceLook -- has anybody written to a slab's fences? */
+static void slabFenceLook(Slab slab)
+{
+  Word *limit = (Word *)SegLimit(&slab->seg), *at = limit - slab->fence / sizeof(Word);
+  Bool behind, before;
+  char *last;
+
+  if (slab->fence == 0)
+    return;
+  behind = *at != SlabFenceWord(at);
+  before = limit[-1] != SlabFenceWord(limit - 1);
+  if (LIKELY(!behind && !before))
+    return;
+  /* Another thread may have given the slab's memory back to the system: it had set `remote` before. */
+  if (SlabRemoteAll(__atomic_load_n(&slab->remote, __ATOMIC_ACQUIRE)))
+    return;
+  last = (char *)at - slab->blockSize;
+  slabFence(slab);
+  if (behind)
+    MisuseFound(MisuseBEHIND, slab->seg.pool, last, slab->blockSize, last);
+  if (before)
+    MisuseFound(MisuseBEFORE, slab->seg.pool, limit, 0, limit);
 }
 
 /* slabCarve -- link some blocks that were never used into the free list, which is empty */
@@ -104,6 +143,8 @@ static Bool slabCarve(Slab slab)
     *(Word *)(void *)block = SlabLink(block, (Word)block + size);
   *(Word *)(void *)block = SlabLink(block, SlabEnd(slab));
   __atomic_store_n(&slab->limit, (uint16_t)((Size)(carved + n) * size / SGFUnitSIZE), __ATOMIC_RELAXED);
+  if (carved + n == slab->capacity)
+    slabFence(slab);
   return TRUE;
 }
 
@@ -112,6 +153,7 @@ static void slabRelease(SGFCache cache, Slab slab)
 {
   AVER(slab->used == 0 && RingIsSingle(&slab->ring));
   AVER(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) == 0);
+  slabFenceLook(slab);
   if (slab->seg.grains == 1 && cache->emptyCount < cache->sgf->emptySlabs) {
     RingInsertAfter(&cache->empty, &slab->ring);
     ++cache->emptyCount;
@@ -165,6 +207,7 @@ static void slabRenew(Slab slab)
 {
   AVER(!SlabHasFree(slab) && slab->used == slab->capacity);
   slab->used = 0;
+  slab->fence = 0;
   __atomic_store_n(&slab->limit, 0, __ATOMIC_RELAXED);
 }
 
@@ -242,8 +285,10 @@ void SGFCacheNotice(SGFCache cache, Slab slab)
 {
   if (UNLIKELY(!slabFreed(slab)))
     return;
-  if (RingIsSingle(&slab->ring))
+  if (RingIsSingle(&slab->ring)) {
+    slabFenceLook(slab);
     cacheList(cache, slab, cache->list[slab->class].prev);
+  }
   /* The head stays though it be empty, lest a program that takes and frees one block pay for a slab each time. */
   if (slab->used == 0 && !cacheIsFirst(cache, slab)) {
     cacheUnlist(cache, slab);
@@ -336,6 +381,7 @@ static Bool cacheReady(SGFCache cache, Index class)
       return FALSE;
     if (slabCarve(slab))
       return TRUE;
+    slabFenceLook(slab);
     cacheUnlist(cache, slab);
   }
 }

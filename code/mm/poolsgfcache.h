@@ -9,17 +9,21 @@
  * handed out has 0 there.  So who writes over a free block is found when the block is next taken, and who frees a block
  * twice by the link that is still in it.
  *
+ * Behind the last block of a slab, and behind a large object, is a fence where there is room: a word that depends on
+ * SlabKey and its address.  Whoever writes there is found when the fence is next looked at, which the fast paths do not.
+ *
  * Always true (SlabCheck, SGFCacheCheck):
  *   used + length of free == SlabCarved <= capacity     blocks on `remote` count as used
  *   each list of blocks ends in a link to SlabEnd, which is odd
  *   remote != 0 if and only if the slab is on, or just going to, some cache's list `pending`; hence
  *   a slab with used == 0 is on no such list, and may be given away
  *   if `remote` is SlabGOING or SlabGONE all blocks are free, and nothing in their memory is to be read
+ *   fence != 0 if there is a fence, `fence` bytes before the end of the segment; of a slab then all blocks are carved
  *   a slab is on its cache's list for its class; or its ring is alone, it has no free block, and all are carved
  *   direct[u] is the head of the list for u units of 16 bytes, or SlabNone
  *   a cache's memory is never used for anything else, so a stale pointer to one does no harm
  *
- * Design: design/mm.md .sgf .sgf.size .sgf.link .sgf.remote .sgf.asleep .sgf.cache
+ * Design: design/mm.md .sgf .sgf.size .sgf.link .sgf.fence .sgf.remote .sgf.asleep .sgf.cache
  * Tests: test/mm/malloctest.c, test/mm/pooltest.c (every size)
  */
 #ifndef MM_POOLSGFCACHE_H
@@ -84,6 +88,7 @@ typedef struct SlabStruct {
   uint32_t class;           /* index of the size class */
   uint32_t told;            /* MMStateRound in which its objects were told; under the arena's lock */
   uint32_t large;           /* an object of its own, no slab */
+  uint32_t fence;           /* bytes from the fence behind its blocks, or the object, to its end; 0: there is none */
 } SlabStruct, *Slab;
 
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
@@ -187,20 +192,16 @@ extern __thread unsigned SGFThreadBusy __attribute__((tls_model("initial-exec"))
 static inline void SGFBusyBegin(void) { __atomic_store_n(&SGFThreadBusy, SGFThreadBusy + 1, __ATOMIC_RELAXED); }
 static inline void SGFBusyEnd(void) { __atomic_store_n(&SGFThreadBusy, SGFThreadBusy - 1, __ATOMIC_RELAXED); }
 
-/* SlabFresh -- nothing in the slab is older than the state dump that goes on, if any: the dump may leave it out
- * SGFLargeInit -- the segment is an object of its own */
+/* SlabFresh -- nothing in the slab is older than the state dump that goes on, if any: the dump may leave it out */
 static inline void SlabFresh(Slab slab)
 {
   /* A thread that sees the new number also sees which kinds of events were wanted when the dump began. */
   slab->told = __atomic_load_n(&MMStateRound, __ATOMIC_ACQUIRE);
 }
 
-static inline void SGFLargeInit(Slab slab)
-{
-  AVER_CRITICAL(!slab->large && slab->owner == NULL);
-  SlabFresh(slab);
-  __atomic_store_n(&slab->large, TRUE, __ATOMIC_RELEASE);
-}
+/* SlabFenceWord -- what stands in a word of a fence: no byte is 0, for that is what programs most often write behind an
+ * object, the end of a string */
+static inline Word SlabFenceWord(const void *at) { return SlabLink(at, 0) | ~(Word)0 / 255; }
 
 /* SGFCacheOfThread -- the calling thread's cache in `sgf`, made or inherited if it has none; NULL: no memory.
  * Not after SGFThreadExit: that is SGFCacheClaim. */
@@ -251,6 +252,18 @@ extern Bool SGFCacheCheck(SGFCache cache);
 
 #define SGFLargeKEEP ((Size)2 << 20) /* bytes that a cache keeps */
 #define SGFLargeMAX  ((Size)1 << 20) /* bytes of a segment that is kept */
+
+/* SGFLargeInit -- the segment, which was just taken, is an object of its own */
+extern void SGFLargeInit(Slab slab);
+
+/* SGFLargeFence -- put a fence behind the `size` bytes of a large object, in place of the one that it had
+ *
+ * Only where the page of its last byte has room for it: no page is touched for a fence alone. */
+extern void SGFLargeFence(Slab slab, Size size);
+
+/* SGFLargeHolds -- is what is behind a large object untouched, as far as its fence can tell?  If not, MisuseFound has
+ * said so. */
+extern Bool SGFLargeHolds(Slab slab);
 
 /* SGFLargeTake -- a kept segment that has `size` bytes, and not an eighth more; NULL: none.  Its contents are old. */
 extern Slab SGFLargeTake(SGFCache cache, Size size);

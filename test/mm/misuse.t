@@ -52,6 +52,26 @@ for my $size (16, 100, 1024, 1025, 16384, 16385, 65536, 100000) {
     }
 }
 
+# Fences: behind large objects, and between slabs.
+for my $case (['beyond', 65537], ['beyond', 100000], ['beyond', 5000001], ['beyond-resized', 100000], ['beyond-resized', 900001],
+              (map { ['before-first', $_], ['beyond-last', $_] } 48, 100, 700, 3500)) {
+    my ($act, $size) = @$case;
+    my $says = $act eq 'before-first' ? 'before' : 'behind';
+    my ($status, $out, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/$act.$size.paw", '--', "$B/prog/misuse", $act, $size);
+    my ($p) = $out =~ /^(0x[0-9a-f]+)$/m;
+    is $status, 134, "$act, $size bytes: the program is aborted";
+    like $err, qr/^pawprint: the memory $says an object was written to: \Q@{[$p \/\/ '?']}\E\b.*; pool 0x[0-9a-f]+, class SGF$/m, 'and that is why';
+}
+{
+    local $ENV{PAWPRINT_ON_ERROR} = 'report';
+    for my $case (['beyond', 100000, 100], ['before-first', 48, 1], ['beyond-last', 48, 1], ['usable', 100000, 0], ['usable', 48, 0]) {
+        my ($act, $size, $times) = @$case;
+        my ($status, undef, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/fence.$act.$size.paw", '--', "$B/prog/misuse", $act, $size, $times || 1);
+        my $told = () = $err =~ /^pawprint: the memory /mg;
+        is "$status $told", "0 $times", "$act, $size bytes: the program goes on, having been told $times times";
+    }
+}
+
 # The program may go on.
 for my $act (sort keys %acts) {
     local $ENV{PAWPRINT_ON_ERROR} = 'report';

@@ -194,6 +194,73 @@ static void beyond(void)
   give(p);
 }
 
+static void beyondResized(void)
+{
+  char *p = resize(take(size), size - 100);
+
+  say(p);
+  p[size - 100] = 0;
+  give(p);
+}
+
+/* Whoever asks how much there is may use it: nothing is wrong here. */
+static void usable(void)
+{
+  char *p = take(size);
+
+  memset(p, 'A', malloc_usable_size(p));
+  give(p);
+}
+
+/* firstOfSlab -- an object where 64 KiB begin, that has others right in front of it; `*object` are `many` of one size */
+static char *firstOfSlab(char **object, int many)
+{
+  char *before;
+  int i, j;
+
+  for (i = 0; i < many; ++i)
+    object[i] = take(size);
+  for (i = 0; i < many; ++i) {
+    before = object[i] - 65536;
+    for (j = 0; ((uintptr_t)before & 0xffff) == 0 && j < i; ++j)
+      if (object[j] == before)
+        return object[i];
+  }
+  exit(4);
+}
+
+enum { MANY = 8192 };
+static char *all[MANY];
+
+static void giveAll(void)
+{
+  int i;
+
+  for (i = 0; i < MANY; ++i)
+    give(all[i]);
+}
+
+/* These write beyond the first object of a slab, forwards or backwards, or the last one of the slab before. */
+static void beforeFirst(void)
+{
+  char *p = firstOfSlab(all, MANY);
+
+  say(p);
+  memset(p - 8, 'A', 8);
+  giveAll();
+}
+
+static void beyondLast(void)
+{
+  char *p = firstOfSlab(all, MANY);
+  size_t has = malloc_usable_size(p);
+
+  p += (65536 / has - 1) * has - 65536;
+  say(p);
+  p[has] = 0;
+  giveAll();
+}
+
 static void before(void)
 {
   char *p = take(size);
@@ -244,7 +311,8 @@ static const struct {
   {"inner", inner}, {"inner-aligned", innerAligned}, {"stack", onStack}, {"global", global}, {"never", never},
   {"resize-freed", resizeFreed}, {"resize-inner", resizeInner}, {"overrun", overrun}, {"after-free", afterFree},
   {"beyond", beyond}, {"before", before}, {"late", late}, {"flood", flood},
-  {"old-twice", oldTwice},
+  {"old-twice", oldTwice}, {"beyond-resized", beyondResized}, {"usable", usable}, {"before-first", beforeFirst},
+  {"beyond-last", beyondLast},
 };
 
 int main(int argc, char **argv)
