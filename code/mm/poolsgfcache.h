@@ -36,36 +36,58 @@
 #include "mm/poolsgf.h"
 #include "mm/seg.h"
 
-/* Size classes.  Blocks are multiples of 16 bytes: each multiple up to 256, and from there eight sizes for each
- * doubling, so that rounding up costs an eighth at most.  Every class whose block size is a multiple of a power of two
- * serves as aligned memory, because slabs begin on grains. */
+/* Size classes.  Blocks are multiples of 16 bytes: each multiple up to 256; from there to 4096 eight sizes for each
+ * doubling, so that rounding up costs an eighth at most; and from there one class for each number of blocks that a slab
+ * holds, 15 to 2 in one grain and 3 or 2 in two: more classes would take as many slabs, and each class keeps free blocks.
+ * Every class whose block size is a multiple of a power of two serves as aligned memory, because slabs begin on grains;
+ * the powers of two are classes. */
 #define SGFUnitSHIFT 4
 #define SGFUnitSIZE  ((Size)1 << SGFUnitSHIFT) /* bytes; the alignment of every block, as malloc must have it */
 
 #define SGFExactSHIFT 8                        /* up to 2^8 bytes each unit has a class of its own */
 #define SGFClassEXACT (1u << (SGFExactSHIFT - SGFUnitSHIFT))
+#define SGFFineSHIFT  12                       /* up to 2^12 bytes there are eight classes for each doubling */
+#define SGFClassFINE  (SGFClassEXACT + 8u * (SGFFineSHIFT - SGFExactSHIFT))
 #define SGFBlockSHIFT 16                       /* larger than 2^16 bytes: a segment of its own */
 #define SGFBlockMAX   ((Size)1 << SGFBlockSHIFT)
-#define SGFClassCOUNT (SGFClassEXACT + 8u * (SGFBlockSHIFT - SGFExactSHIFT))
+#define SGFManyMAX    15u                      /* blocks above 2^12 bytes that one grain holds, */
+#define SGFManyMIN    2u                       /* at least */
+#define SGFClassTWO   (SGFClassFINE + SGFManyMAX - SGFManyMIN + 1u) /* from here on slabs have two grains */
+#define SGFClassCOUNT (SGFClassTWO + 2u)
 
 /* SGFClassOfSize -- the class for `size` bytes, 1 to SGFBlockMAX */
 static inline Index SGFClassOfSize(Size size)
 {
-  unsigned log;
+  unsigned log, units;
 
   if (size <= (Size)1 << SGFExactSHIFT)
     return (size - 1) >> SGFUnitSHIFT;
-  log = 63u - (unsigned)__builtin_clzll((unsigned long long)(size - 1));
-  return SGFClassEXACT + (log - SGFExactSHIFT) * 8 + (((size - 1) >> (log - 3)) & 7);
+  if (size <= (Size)1 << SGFFineSHIFT) {
+    log = 63u - (unsigned)__builtin_clzll((unsigned long long)(size - 1));
+    return SGFClassEXACT + (log - SGFExactSHIFT) * 8 + (((size - 1) >> (log - 3)) & 7);
+  }
+  units = (unsigned)((size + SGFUnitSIZE - 1) >> SGFUnitSHIFT);
+  if (size <= ArenaGrainSIZE / SGFManyMIN)
+    return SGFClassFINE + SGFManyMAX - (unsigned)(ArenaGrainSIZE >> SGFUnitSHIFT) / units;
+  return SGFClassTWO + 3u - (unsigned)(2 * ArenaGrainSIZE >> SGFUnitSHIFT) / units;
 }
 
 /* SGFClassSize -- bytes of a class's blocks */
 static inline Size SGFClassSize(Index class)
 {
+  Size size;
+
   if (class < SGFClassEXACT)
     return (class + 1) << SGFUnitSHIFT;
-  class -= SGFClassEXACT;
-  return (9 + class % 8) << (SGFExactSHIFT - 3 + class / 8);
+  if (class < SGFClassFINE) {
+    class -= SGFClassEXACT;
+    return (9 + class % 8) << (SGFExactSHIFT - 3 + class / 8);
+  }
+  if (class < SGFClassTWO)
+    size = ArenaGrainSIZE / (SGFManyMAX - (class - SGFClassFINE));
+  else
+    size = 2 * ArenaGrainSIZE / (3 - (class - SGFClassTWO));
+  return size >> SGFUnitSHIFT << SGFUnitSHIFT;
 }
 
 /* Slabs and caches. */

@@ -249,17 +249,21 @@ static void testSizes(void)
 {
   Size size;
   Index class;
-  Bool fits = TRUE, tight = TRUE, rising = TRUE;
+  Bool fits = TRUE, tight = TRUE, many = TRUE, rising = TRUE;
 
   for (size = 1; size <= SGFBlockMAX; ++size) {
     Size block = SGFClassSize(SGFClassOfSize(size));
     fits = fits && block >= size && block % 16 == 0;
-    tight = tight && (block - size < 16 || block <= size + size / 8);
+    tight = tight && (size > 4096 || block - size < 16 || block <= size + size / 8);
+    /* As many fit into 64 KiB, or 128, as of the size itself, in units. */
+    many = many && (size <= 4096 || (size <= 32768 ? 65536 : 131072) / block ==
+                                      (size <= 32768 ? 65536 : 131072) / ((size + 15) / 16 * 16));
   }
   for (class = 0; class < SGFClassCOUNT; ++class)
     rising = rising && SGFClassOfSize(SGFClassSize(class)) == class;
   TapOk(fits, "SGF: every size fits its class's blocks");
-  TapOk(tight, "SGF: which are an eighth too large at most");
+  TapOk(tight, "SGF: which are an eighth too large at most, up to a page");
+  TapOk(many, "SGF: above that a slab has as many of them as it could have of that size");
   TapOk(rising, "SGF: every class serves its own size");
 }
 
