@@ -153,12 +153,6 @@ static uint64_t scanSound(uint64_t *waitReturn, Scan scan, uint64_t offset, uint
   }
 }
 
-/* scanFind -- the same up to the file's end */
-static void scanFind(Scan scan, uint64_t *offsetReturn, uint64_t *waitReturn, uint64_t offset)
-{
-  *offsetReturn = scanSound(waitReturn, scan, offset, scan->file->size);
-}
-
 /* scanPayloadSound -- are the bytes behind a sound block header its own? */
 static Bool scanPayloadSound(File file, BlockHeader header, uint64_t offset)
 {
@@ -458,7 +452,7 @@ static Bool scanCut(Scan scan, ScanPlace place)
   place->follows = FALSE;
   if (!follows || scanPayloadSound(scan->file, &place->previous, begin))
     return FALSE;
-  scanFind(scan, &next, &wait, begin + 1);
+  next = scanSound(&wait, scan, begin + 1, scan->file->size);
   if (next >= place->offset)
     next = scanWithin(scan, begin + 1, place->offset, next);
   if (next >= place->offset)
@@ -538,7 +532,7 @@ static Res scanDamage(Scan scan, ScanPlace place, Res why)
 
   if (scanCut(scan, place))
     return ResOK;
-  scanFind(scan, &next, &wait, place->searched != 0 ? place->searched : begin + 1);
+  next = scanSound(&wait, scan, place->searched != 0 ? place->searched : begin + 1, scan->file->size);
   if (next == scan->file->size && scan->growing) {
     place->searched = wait; /* nothing yet */
     return ResOK;
@@ -568,7 +562,7 @@ static Res scanBehind(Scan scan, ScanThing thing, ScanPlace place)
   if (!cut)
     place->offset += thing->size;
   else
-    scanFind(scan, &place->offset, &wait, place->offset + 1);
+    place->offset = scanSound(&wait, scan, place->offset + 1, scan->file->size);
   return res;
 }
 
