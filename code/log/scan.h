@@ -1,4 +1,4 @@
-/* scan.h -- finds what is sound in a file, and enters it into the table and the index
+/* scan.h -- goes through a file, and enters what is sound into the table and the index
  *
  * Goes from block to block by their sizes.  Where nothing sound stands it looks for the next place with a magic and a
  * sound header, and notes the region between.  A size is believed only if the header's checksum is right, and even
@@ -29,6 +29,15 @@ typedef struct ScanPlaceStruct {
   Bool follows;        /* the next is the block that led to `offset` */
   BlockHeaderStruct previous;
 } ScanPlaceStruct, *ScanPlace;
+
+/* A sound thing in a file. */
+typedef struct ScanThingStruct {
+  Bool isBlock;
+  uint64_t size;            /* bytes to what comes behind it */
+  BlockHeaderStruct header; /* if it is a block */
+  const char *body;         /* of a header block: lines in scan->text */
+  Size bodyLength;
+} ScanThingStruct, *ScanThing;
 
 enum { ScanDoubtsMAX = 64 }; /* more are not looked at */
 
@@ -72,11 +81,17 @@ extern Res ScanFile(Scan scan, File file, Index number);
 /* ScanOn -- scan on from a place, all zeros at first, to the file's end or for so many blocks */
 extern Res ScanOn(Scan scan, File file, Index number, ScanPlace place, uint64_t blocks);
 
-/* ScanBlockSound -- are there a sound block header, and behind it the bytes that belong to it?  Reads the block. */
-extern Bool ScanBlockSound(File file, uint64_t offset);
-
 /* ScanIndexed -- the file's index file serves from now on, as scan->known, if it has one that can be believed; the
  * caller closes it.  An index that is of no use is told in a line.  ResMEMORY. */
 extern Res ScanIndexed(Scan scan, File file);
+
+/* ---- scantake.c: what is found goes into the table and the index ---- */
+
+/* ScanTakeBlock -- a block's header; `cut` if the file ends within the block
+ * ScanTakeHeader -- a header block, which scan->header and `thing` have
+ * ScanTakeCut -- the block that was taken last, which has this header, was cut short */
+extern Res ScanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut);
+extern Res ScanTakeHeader(Scan scan, ScanThing thing, uint64_t offset);
+extern void ScanTakeCut(Scan scan, const BlockHeaderStruct *header);
 
 #endif /* LOG_SCAN_H */

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
-#include "log/scan.h"
+#include "log/sound.h"
 
 enum {
   orphanYOUNG = 60,        /* seconds */
@@ -224,7 +224,7 @@ static Bool orphanPiece(OrphanRegion region, Stream stream, uint64_t sequence)
   StreamRecent recent = StreamRecentOf(stream, sequence);
 
   return recent->there && recent->sequence == sequence &&
-         !ScanBlockSound(region->file[IndexPlaceFile(recent->place)], IndexPlaceOffset(recent->place));
+         !SoundBlock(region->file[IndexPlaceFile(recent->place)], IndexPlaceOffset(recent->place));
 }
 
 /* orphanKnown -- how many of a block's `count` events the logs have */
