@@ -141,6 +141,7 @@ static Res batchAppend(Batch batch)
   if (batch->written < batch->used)
     (void)BatchMissing(batch);
   while (batch->written < batch->used) {
+    uint64_t place = batchPlace(batch), end;
     struct stat status;
     ssize_t n = -1;
     Size size;
@@ -160,8 +161,12 @@ static Res batchAppend(Batch batch)
     }
     batch->written += (Size)n;
     batch->bytes += (Size)n;
-    /* Nobody else has this description of the file: it stands where we have written last. */
-    batch->cut = (Size)n < size ? batchPlace(batch) : 0;
+    /* Nobody else has this description of the file: it stands where we have written last.  That is less far than it
+     * should be if the log was cut since its length was looked at. */
+    end = batchPlace(batch);
+    if (end != 0 && end < place + (Size)n)
+      batch->missing += place + (Size)n - end;
+    batch->cut = (Size)n < size ? end : 0;
   }
   return ResOK;
 }

@@ -12,7 +12,7 @@
  *   written <= used <= BatchSIZE;  passed <= used, and 0 without an outlet
  *   slots <= BatchSlotsMAX; their `end`s do not fall, and are at most `used`
  *
- * Design: design/collector.md .hand.order      Tests: test/collect/collecttest.c
+ * Design: design/collector.md .hand.order      Tests: test/collect/batchtest.c, test/collect/collecttest.c
  */
 #ifndef COLLECT_BATCH_H
 #define COLLECT_BATCH_H
@@ -84,7 +84,7 @@ extern void BatchDrop(BatchSlotStruct slot);
 extern Res BatchWrite(Batch batch);
 
 /* BatchMissing -- how many bytes another program has truncated from the log.  The batch compares the length of the file
- * with what it has written, before each write and now. */
+ * with what it has written, before each write and now, and where a write ended with where it should have. */
 extern uint64_t BatchMissing(Batch batch);
 
 /* BatchReached -- how long the log is now, if nobody has cut it; 0: nobody knows, or what is written goes elsewhere,
