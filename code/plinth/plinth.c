@@ -40,12 +40,6 @@ static Res memoryOpen(Plinth plinth, const PlinthClassStruct *class, const char 
   return ResOK;
 }
 
-PlinthMemory PlinthMemoryOf(Plinth plinth)
-{
-  AVER(plinth->class == &PlinthClassMemory);
-  return plinth->state;
-}
-
 static Res memorySend(Plinth plinth, const void *message, Size size, const char **reasonReturn)
 {
   PlinthMemory memory = plinth->state;

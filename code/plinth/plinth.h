@@ -129,15 +129,12 @@ extern void PlinthFileTell(Text text, uint64_t device, uint64_t inode, uint64_t 
 extern void PlinthFileLeave(Plinth plinth, const char *family);
 extern int PlinthFileInherit(const char *family);
 
-/* What a plinth into memory keeps: whole messages, in [base, base + used), where used <= size. */
+/* What a plinth into memory keeps, its `state`: whole messages, in [base, base + used), where used <= size. */
 typedef struct PlinthMemoryStruct {
   char *base;
   Size size, used;
   unsigned lock;
 } PlinthMemoryStruct, *PlinthMemory;
-
-/* PlinthMemoryOf -- the state of a plinth of this class */
-extern PlinthMemory PlinthMemoryOf(Plinth plinth);
 
 /* The back-ends. */
 extern const PlinthClassStruct PlinthClassFile, PlinthClassMemory, PlinthClassTcp, PlinthClassUnix;

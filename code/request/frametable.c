@@ -147,11 +147,6 @@ Frame FrameTableFind(FrameTable table, Index process, uint32_t stack)
   return place->key != 0 ? place : NULL;
 }
 
-Count FrameTableCount(FrameTable table)
-{
-  return table->count;
-}
-
 Bool FrameTableCheck(FrameTable table)
 {
   Count count = 0;

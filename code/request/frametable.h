@@ -56,9 +56,6 @@ extern Res FrameTableStatus(FrameTable table);
  * FrameSHORT is ignored.  Valid until the next event. */
 extern Frame FrameTableFind(FrameTable table, Index process, uint32_t stack);
 
-/* FrameTableCount -- how many frames there are, of all processes */
-extern Count FrameTableCount(FrameTable table);
-
 extern Bool FrameTableCheck(FrameTable table);
 
 #endif /* REQUEST_FRAMETABLE_H */

@@ -22,7 +22,6 @@ static struct {
   StackTold told;
   StackNumber *chains;     /* chainCOUNT heads */
   uint64_t given;          /* numbers that have been given, those of no frame among them; may be beyond the maximum */
-  uint64_t lost;
 } tree;
 
 #define nodesSIZE  (StackTreeMAX * sizeof(StackNodeStruct))
@@ -50,7 +49,6 @@ void StackTreeForget(void)
   /* The pages are zero when they are touched again. */
   (void)RawCall(SYS_madvise, StackTreeNodes, nodesSIZE + chainsSIZE, MADV_DONTNEED);
   tree.given = StackFIRST;
-  tree.lost = 0;
 }
 
 static Index chainOf(StackNumber parent, Word at)
@@ -84,7 +82,6 @@ static StackNumber nodeMake(StackNumber *chain, StackNumber head, StackNumber pa
 
   if (number >= StackTreeMAX) {
     __atomic_store_n(&tree.given, StackTreeMAX, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&tree.lost, 1, __ATOMIC_RELAXED);
     return parent | StackSHORT;
   }
   node = &StackTreeNodes[number];
@@ -149,11 +146,6 @@ Count StackTreeCount(void)
   uint64_t given = __atomic_load_n(&tree.given, __ATOMIC_RELAXED);
 
   return given < StackFIRST ? 0 : (given < StackTreeMAX ? given : StackTreeMAX) - StackFIRST;
-}
-
-Count StackTreeLost(void)
-{
-  return __atomic_load_n(&tree.lost, __ATOMIC_RELAXED);
 }
 
 Bool StackTreeCheck(void)

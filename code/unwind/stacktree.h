@@ -6,7 +6,7 @@
  * same time both may call it, with two numbers, of which only one is used afterwards.
  *
  * Memory: 16 bytes for each node and 256 KiB for the table, touched as they are used.  When all numbers are given, a
- * stack gets the number of its outer part with StackSHORT, and is counted.
+ * stack gets the number of its outer part with StackSHORT: readers count how often.
  *
  * Always true (StackTreeCheck):  the parent of a node has a smaller number; nodes of a chain belong to it, but for
  * those of code that has gone
@@ -86,9 +86,8 @@ extern void StackTreeUnload(Word base, Word limit);
  * there is no tree. */
 extern void StackTreeTell(void);
 
-/* StackTreeCount -- how many frames have a number;  StackTreeLost -- how many times none was left */
+/* StackTreeCount -- how many frames have a number */
 extern Count StackTreeCount(void);
-extern Count StackTreeLost(void);
 
 extern Bool StackTreeCheck(void);
 

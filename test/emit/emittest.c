@@ -593,7 +593,7 @@ static void emitEnds(PlinthMemory second)
   EventFlush();
   EmitFresh();
   TapOk(EventLogOpen("memory:16777216") == 0, "one more way out");
-  third = PlinthMemoryOf(&EmitterPlinths[3]);
+  third = EmitterPlinths[3].state;
   series(idSERIES, 100);
   EventFlush();
   EmitFresh();
@@ -621,7 +621,7 @@ static void testSeveral(void)
 
   EmitFresh();
   TapOk(EventLogOpen("memory:16777216") == 0 && EventLogOpen("none:") == 0, "more ways out");
-  second = PlinthMemoryOf(&EmitterPlinths[1]);
+  second = EmitterPlinths[1].state;
   pretend = PretendTake(&EmitterPlinths[1]);
   series(idSERIES, 10000);
   EventFlush();

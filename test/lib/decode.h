@@ -5,7 +5,7 @@
  * Uses the format room alone, so that a fault of the reader hides no fault of the writer.
  *
  *   DecodeStruct decode;
- *   DecodeMemory(&decode, PlinthMemoryOf(&ProcessPlinths[0]));
+ *   DecodeMemory(&decode, ProcessPlinths[0].state);
  *   for (i = 0; i < decode.events; ++i) ... decode.event[i] ...
  *   DecodeFree(&decode);
  */

@@ -28,7 +28,7 @@ __attribute__((unused)) static void EmitOpen(void)
     printf("Bail out! no memory plinth\n");
     exit(1);
   }
-  emitMemory = PlinthMemoryOf(&EmitterPlinths[0]);
+  emitMemory = EmitterPlinths[0].state;
   emitPretend = PretendTake(&EmitterPlinths[0]);
 }
 

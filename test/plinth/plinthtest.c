@@ -250,7 +250,7 @@ static void testMemory(void)
   Size size;
 
   TapIs(PlinthOpen(&plinth, "memory:20", NULL, &reason), ResOK, "memory");
-  memory = PlinthMemoryOf(&plinth);
+  memory = plinth.state;
   (void)freopen("/dev/null", "w", stderr);
   TapOk(PlinthSend(&plinth, "0123456789", 10) == ResOK && PlinthSend(&plinth, "abcdefghijk", 11) == ResLIMIT &&
         PlinthSend(&plinth, "abcdefghij", 10) == ResOK, "takes whole messages, or none");

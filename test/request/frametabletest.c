@@ -54,7 +54,7 @@ static void testRandom(uint64_t state)
     uint64_t address;
     uint32_t parent;
   } known[processesCOUNT][numbersMAX];
-  Count count = 0, wrong = 0;
+  Count wrong = 0;
   FrameTable table;
   Index i, j;
 
@@ -64,8 +64,6 @@ static void testRandom(uint64_t state)
     uint32_t stack = (uint32_t)(FrameFIRST + TapRandom(&state) % (numbersMAX - FrameFIRST));
     uint32_t parent = (uint32_t)(TapRandom(&state) % stack);
     uint64_t address = TapRandom(&state) | 1;
-
-    count += known[from][stack].address == 0;
     known[from][stack].address = address;
     known[from][stack].parent = parent;
     tell(table, frameType, from, stack, parent, address);
@@ -77,7 +75,6 @@ static void testRandom(uint64_t state)
                              : frame->address != known[i][j].address || frame->parent != known[i][j].parent;
     }
   TapIs(wrong, 0, "each number of each process has the frame that was told last");
-  TapIs(FrameTableCount(table), count, "and there are no others");
   TapOk(FrameTableCheck(table) && FrameTableStatus(table) == ResOK, "the table is sound");
   FrameTableDestroy(table);
 }
@@ -96,7 +93,8 @@ static void testBad(void)
   tell(table, frameType, 0, FrameSHORT, FrameWHOLE, 1);
   tell(table, frameType, 0, UINT64_MAX, FrameWHOLE, 1);
   tell(table, otherType, 0, FrameFIRST, FrameWHOLE, 1);
-  TapIs(FrameTableCount(table), 0, "numbers that no process can have given are not entered, nor are other events");
+  TapOk(FrameTableFind(table, 0, FrameFIRST) == NULL && FrameTableFind(table, 0, (uint32_t)UINT64_MAX) == NULL,
+        "numbers that no process can have given are not entered, nor are other events");
   tell(table, frameType, 0, FrameFIRST, FrameCUT, 77);
   frame = FrameTableFind(table, 0, FrameFIRST);
   TapOk(frame != NULL && frame->parent == FrameCUT, "the first number is");
