@@ -222,7 +222,8 @@ static Bool filterAsks(void *data, LogProcess process, EventType type)
   return plan == NULL || plan->count > 0;
 }
 
-uint32_t FilterKinds(Filter filter)
+/* filterKinds -- a bit for each kind of which an event can pass; all kinds if the log still grows */
+static uint32_t filterKinds(Filter filter)
 {
   return filter->log->follow != NULL ? UINT32_MAX : LogKindsOf(filter->log, filterChoose, filter);
 }
@@ -245,7 +246,7 @@ void PawRequestFilter(PawRequest *request, PawFilter filter)
     request->from = filter->from;
   if (request->to > filter->to)
     request->to = filter->to;
-  request->kinds &= FilterKinds(filter);
+  request->kinds &= filterKinds(filter);
   if (!own) {
     request->choose = filterChoose;
     request->chooseData = filter;

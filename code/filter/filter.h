@@ -48,9 +48,6 @@ extern void FilterTimes(Filter filter, uint64_t *fromInOut, uint64_t *toInOut);
 /* FilterChooses -- can an event of this type pass?  For a request's `choose`. */
 extern Bool FilterChooses(Filter filter, LogProcess process, EventType type);
 
-/* FilterKinds -- a bit for each kind of which an event can pass; all kinds if the log still grows */
-extern uint32_t FilterKinds(Filter filter);
-
 /* FilterExhausted -- does every event of a chosen type within those times pass?  Then FilterMatches need not be
  * called. FALSE if the log still grows. */
 extern Bool FilterExhausted(Filter filter);

@@ -14,16 +14,6 @@ static MakeBlockStruct block;
 static OutputStruct output;
 static char path[] = "/tmp/widetestXXXXXX", lines[] = "/tmp/widelinesXXXXXX";
 
-static Bool wideChoose(void *data, LogProcess process, EventType type)
-{
-  return FilterChooses(data, process, type);
-}
-
-static Bool wideAccept(void *data, LogEvent event)
-{
-  return FilterMatches(data, event);
-}
-
 /* wideLines -- the log as lines of a style, of events for which the filter holds; static */
 static const char *wideLines(Make make, LineStyle style, const char *expression)
 {
@@ -47,10 +37,8 @@ static const char *wideLines(Make make, LineStyle style, const char *expression)
     makeFail(error);
   request.data = line;
   request.event = LineEvent;
-  request.choose = wideChoose;
-  request.chooseData = filter;
-  request.accept = wideAccept;
-  request.acceptData = filter;
+  FilterTimes(filter, &request.from, &request.to);
+  PawRequestFilter(&request, filter);
   TapOk(LineRead(line, &request) == ResOK && OutputFlush(&output), "read");
   LineDestroy(line);
   FilterFree(filter);

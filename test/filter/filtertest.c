@@ -48,16 +48,6 @@ static Bool matchesAll(Log log, Expr expr)
   return (Bool)i;
 }
 
-static Bool requestChoose(void *data, LogProcess process, EventType type)
-{
-  return FilterChooses(data, process, type);
-}
-
-static Bool requestAccept(void *data, LogEvent event)
-{
-  return FilterMatches(data, event);
-}
-
 /* wantedOf -- what a request must be given, according to the evaluator */
 static void wantedOf(Expr expr, LogRequest request)
 {
@@ -89,11 +79,7 @@ static Bool pushesDown(Log log, Expr expr)
     request.count = randomUpTo(50);
   wantedOf(expr, &request);
   FilterTimes(filter, &request.from, &request.to);
-  request.kinds = FilterKinds(filter);
-  request.choose = requestChoose;
-  request.chooseData = request.acceptData = filter;
-  if (!FilterExhausted(filter))
-    request.accept = requestAccept;
+  PawRequestFilter(&request, filter);
   exhausted += request.accept == NULL;
   pushed += (request.kinds & 0x61) != 0x61 || request.from > first;
   had.count = 0;
@@ -398,6 +384,7 @@ static void testPush(Log log)
   Index i;
 
   for (i = 0; i < ARRAY_LENGTH(cases); ++i) {
+    LogRequestStruct request = LogRequestALL;
     uint64_t from = 0, to = UINT64_MAX;
     char error[256];
     Filter filter = NULL;
@@ -410,7 +397,8 @@ static void testPush(Log log)
       TapOk(from == first + cases[i].from && (to == cases[i].to || to == first + cases[i].to), "its times");
     else
       TapOk(from == to ? cases[i].kinds == 0 : from == 0 && to == UINT64_MAX, "all times, or none");
-    TapIs(FilterKinds(filter), cases[i].kinds, "its kinds");
+    PawRequestFilter(&request, filter);
+    TapIs(request.kinds, cases[i].kinds, "its kinds");
     TapOk(FilterExhausted(filter) == cases[i].exhausted, "and %s is left to be asked",
           cases[i].exhausted ? "nothing" : "something");
     FilterFree(filter);

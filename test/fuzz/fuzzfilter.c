@@ -39,16 +39,6 @@ static Bool fuzzEvent(LogRequest request, LogEvent event)
   return FALSE;
 }
 
-static Bool fuzzChoose(void *data, LogProcess process, EventType type)
-{
-  return FilterChooses(data, process, type);
-}
-
-static Bool fuzzAccept(void *data, LogEvent event)
-{
-  return FilterMatches(data, event);
-}
-
 /* fuzzPushed -- what passes where all that can be is pushed down */
 static FuzzPassStruct fuzzPushed(Log log, const char *expression)
 {
@@ -60,11 +50,7 @@ static FuzzPassStruct fuzzPushed(Log log, const char *expression)
   if (FilterMake(&filter, log, expression, error, sizeof error) != ResOK)
     FuzzFail("an expression is right once, and wrong then");
   FilterTimes(filter, &request.from, &request.to);
-  request.kinds = FilterKinds(filter);
-  request.choose = fuzzChoose;
-  request.chooseData = request.acceptData = filter;
-  if (!FilterExhausted(filter))
-    request.accept = fuzzAccept;
+  PawRequestFilter(&request, filter);
   request.event = fuzzEvent;
   request.data = &pass;
   (void)LogRead(log, &request);

@@ -183,16 +183,6 @@ static void fuzzViews(Log log)
   CodeNamesDestroy(wants.names);
 }
 
-static Bool fuzzChoose(void *data, LogProcess process, EventType type)
-{
-  return FilterChooses(data, process, type);
-}
-
-static Bool fuzzAccept(void *data, LogEvent event)
-{
-  return FilterMatches(data, event);
-}
-
 /* fuzzFilter -- filters over types that nobody thought of */
 static void fuzzFilter(Log log, uint32_t how)
 {
@@ -206,10 +196,7 @@ static void fuzzFilter(Log log, uint32_t how)
   if (FilterMake(&filter, log, expressions[how % ARRAY_LENGTH(expressions)], error, sizeof error) != ResOK)
     return;
   FilterTimes(filter, &request.from, &request.to);
-  request.kinds = FilterKinds(filter);
-  request.choose = fuzzChoose;
-  request.accept = fuzzAccept;
-  request.chooseData = request.acceptData = filter;
+  PawRequestFilter(&request, filter);
   (void)fuzzPass(log, &request);
   (void)FilterCheck(filter);
   FilterFree(filter);
