@@ -6,20 +6,10 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run slurp spew);
-use JSON::PP qw(decode_json);
+use EndToEnd qw($Dir run slurp spew view view_json);
 use Test::More;
 
 my $B = $ENV{B} || 'build/cool';
-
-sub view { run("$B/bin/eventview", @_) }
-
-sub json {
-    my ($status, $out, $err) = view('--json', @_);
-
-    is($status, 0, "@_") or diag $err;
-    return eval { decode_json($out) } // die "no JSON: $out$err";
-}
 
 sub sums {
     my ($list, $key) = @_;
@@ -38,16 +28,16 @@ subtest 'mistakes' => sub {
         like($err, $case->[1], 'why');
     }
     is((view('diff', $log, "$Dir/none"))[0], 1, 'a log that is not there');
-    my $same = json('diff', $log, $log);
+    my $same = view_json('diff', $log, $log);
     is_deeply($same->{old}, $same->{new}, 'a log is like itself');
 };
 
 # What lives at the two times, of all processes together, is what `live` says.
 sub between {
     my ($name, $log, $from, $to) = @_;
-    my $doc = json('diff', '--from', $from, '--to', $to, $log);
+    my $doc = view_json('diff', '--from', $from, '--to', $to, $log);
     for my $which (['before', $from], ['after', $to]) {
-        my $live = json('live', '--at', $which->[1], $log);
+        my $live = view_json('live', '--at', $which->[1], $log);
         for my $what (qw(bytes objects)) {
             is($doc->{"$which->[0]_$what"}, sums($live->{processes}, $what), "$name: $which->[0], $what");
             is(sums($doc->{sites}, "$which->[0]_$what"), $doc->{"$which->[0]_$what"}, 'which the lines add up to');
@@ -59,16 +49,16 @@ sub between {
 
 subtest 'made logs' => sub {
     my $log = "$Dir/single.paw";
-    my $last = json('summary', $log)->{last};
+    my $last = view_json('summary', $log)->{last};
     between('single', $log, sprintf('%.9f', $last * $_->[0]), sprintf('%.9f', $last * $_->[1])) for [0.2, 0.5], [0.5, 0.51], [0, 0.9];
     # Of a log that has no end of it a process lives on, and what it has at the end is what is left.
-    my $doc = json('diff', '--from', 0, $log);
-    my $summary = json('summary', $log);
+    my $doc = view_json('diff', '--from', 0, $log);
+    my $summary = view_json('summary', $log);
     is($doc->{after_bytes}, $summary->{live_bytes}, 'without --to: up to the end');
     is($doc->{still_there_objects}, $summary->{live_objects}, 'all of it was allocated since the beginning');
     system("$B/test/heaptest", 'family', "$Dir/family.paw") == 0 or die;
-    $doc = json('diff', '--from', 0, "$Dir/family.paw");
-    is($doc->{after_bytes}, json('summary', "$Dir/family.paw")->{live_bytes}, 'with what each process had at its end');
+    $doc = view_json('diff', '--from', 0, "$Dir/family.paw");
+    is($doc->{after_bytes}, view_json('summary', "$Dir/family.paw")->{live_bytes}, 'with what each process had at its end');
 };
 
 # No other variety has events per object: what follows records programs.
@@ -120,7 +110,7 @@ subtest 'between two times, by caller' => sub {
         is_deeply({map { $line{$_}{$key} ? ($_ => $line{$_}{$key}) : () } keys %line},
                   {map { $want{$_}{$key} ? ($_ => $want{$_}{$key}) : () } keys %want}, $key);
     }
-    is_deeply(json('sites,diff', '--from', $from, '--to', $to, $log)->{diff}, $doc, 'with another view, which begins later, it is the same');
+    is_deeply(view_json('sites,diff', '--from', $from, '--to', $to, $log)->{diff}, $doc, 'with another view, which begins later, it is the same');
     like((view('diff', '--from', $from, '--to', $to, $log))[1], qr/^between +$from s and $to s$/m, 'for people');
 };
 
@@ -131,13 +121,13 @@ subtest 'two logs' => sub {
     is((run("$B/bin/eventrec", '-s', 1, '-o', "$Dir/old.paw", "$B/prog/grows", 20))[0], 0, 'the old version is recorded');
     my ($status, $out) = run("$B/bin/eventrec", '-s', 1, '-o', "$Dir/new.paw", "$Dir/grows.new", 50);
     is($status, 0, 'and the new one, which is called otherwise');
-    my $doc = json('diff', "$Dir/old.paw", "$Dir/new.paw");
+    my $doc = view_json('diff', "$Dir/old.paw", "$Dir/new.paw");
     my %of = map { ($_->{function} => $_) } grep { $_->{module} =~ m{/grows} } @{$doc->{sites}};
     is_deeply({map { my $n = $_; ($n => [map { $of{$n}{$_}{peak_bytes}, $of{$n}{$_}{allocated_objects} } qw(old new)]) } keys %of},
               {leak => [20_000, 20, 50_000, 50], churn => [5_000, 20, 5_000, 50], start => [1_000_000, 1, 1_000_000, 1]},
               'the callers of one are those of the other');
     is($doc->{sites}[0]{function}, 'leak', 'the first is who has changed most');
-    my $sites = json('sites', "$Dir/new.paw");
+    my $sites = view_json('sites', "$Dir/new.paw");
     is($doc->{new}{$_}, $sites->{$_}, "the new log has its own $_") for qw(peak_bytes left_bytes allocated_bytes temporary_objects);
     like((view('diff', "$Dir/old.paw", "$Dir/new.paw"))[1], qr/^ +19\.5 KiB +48\.8 KiB +\+29\.3 KiB  leak \(grows\.new\)$/m, 'for people');
     like((view('diff', '--by', 'calls', "$Dir/old.paw", "$Dir/new.paw"))[1], qr/^ +20 +50 +\+30  leak \(grows\.new\)$/m, 'by calls');

@@ -6,22 +6,13 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run);
+use EndToEnd qw($Dir run view view_json);
 use JSON::PP qw(decode_json);
 use Test::More;
 
 my $B = $ENV{B} || 'build/cool';
 plan skip_all => 'no events per object in this variety' if ($ENV{VARIETY} // 'cool') ne 'cool';
 plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
-
-sub view { run("$B/bin/eventview", @_) }
-
-sub json {
-    my ($status, $out, $err) = view('--json', @_);
-
-    is($status, 0, "@_") or diag $err;
-    return eval { decode_json($out) } // die "no JSON: $out$err";
-}
 
 my $log = "$Dir/grows.paw";
 sub of { ($_[0]{module} // '') =~ m{/grows$} ? $_[0]{function} : '' }
@@ -35,7 +26,7 @@ for my $steps (200, 800, 3000) {
     last if $doc && @{$doc->{growing}} == 1 && $doc->{growing}[0]{fit} > 0.8 && $doc->{growing}[0]{slices}[2] > 4096;
 }
 is($status, 0, 'recorded') or diag $err;
-$doc = json('growth', $log);
+$doc = view_json('growth', $log);
 is_deeply([map { of($_) } @{$doc->{growing}}], ['leak'], 'what rises is what leaks: not what was had at once, nor what comes and goes');
 my $leak = $doc->{growing}[0];
 cmp_ok($leak->{fit}, '>', 0.8, 'its fit');
@@ -80,8 +71,8 @@ for my $i (0 .. 15) {
 }
 my $slope = ($n * $sxy - $sx * $sy) / ($n * $sxx - $sx * $sx);
 cmp_ok(abs($slope - $leak->{bytes_a_second}), '<', abs($slope) * 1e-4 + 1, 'the slope is that of the nearest line');
-my $half = json('growth', '--to', $begin + ($end - $begin) / 2, $log);
+my $half = view_json('growth', '--to', $begin + ($end - $begin) / 2, $log);
 cmp_ok(abs($half->{to} - $begin - ($end - $begin) / 2), '<', 1e-6, 'half of the run has its own quarters');
-is_deeply(json('growth,leaks', $log)->{growth}, $doc, 'with another view it is the same');
+is_deeply(view_json('growth,leaks', $log)->{growth}, $doc, 'with another view it is the same');
 
 done_testing;

@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run slurp spew);
+use EndToEnd qw($Dir make_log run slurp spew view);
 use JSON::PP qw(decode_json);
 use Test::More;
 
@@ -14,16 +14,6 @@ my $B = $ENV{B} || 'build/cool';
 my $seed = $ENV{SEED} // time;
 srand $seed;
 diag "SEED=$seed";
-
-sub view { run("$B/bin/eventview", @_) }
-
-sub makeLog {
-    my ($kind) = @_;
-    my $path = "$Dir/$kind.paw";
-
-    system("$B/test/heaptest", $kind, $path) == 0 or die "no log of kind $kind";
-    return $path;
-}
 
 sub live {
     my ($status, $out, $err) = view('live', '--json', @_);
@@ -160,15 +150,15 @@ sub compare {
 }
 
 subtest 'made logs' => sub {
-    compare(makeLog('single'), 5, 'one thread');
-    my $sum = summary(makeLog('churn'));
+    compare(make_log('single'), 5, 'one thread');
+    my $sum = summary(make_log('churn'));
     my ($true) = oracle("$Dir/churn.paw", 1e9);
     cmp_ok(differ(objects("$Dir/churn.paw"), $true), '<=', $sum->{repairs}, 'four threads');
     cmp_ok($sum->{repairs}, '<=', $sum->{allocations} / 10, 'of which few events are put right') or diag $sum->{allocations};
 };
 
 subtest 'a free is missing, of one of two threads' => sub {
-    my $log = makeLog('lost');
+    my $log = make_log('lost');
     cmp_ok(0 + keys %{objects($log, '--at', $_)}, '<=', 2, "at $_: each thread has one at most") for 0.0011, 0.0017, 0.0025;
     is(join(' ', keys %{objects($log, '--at', 'end')}), '4711 0x40', 'at the end: what the other thread has');
 };
@@ -264,9 +254,9 @@ sub peak {
 }
 
 subtest 'the peak' => sub {
-    peak(makeLog($_), $_, '-n', 300) for qw(single pools);
+    peak(make_log($_), $_, '-n', 300) for qw(single pools);
     my $log = "$Dir/family.paw";
-    is_deeply(scalar(live('--at', 'end', makeLog('family'))), scalar(live(makeLog('family'))), 'the end');
+    is_deeply(scalar(live('--at', 'end', make_log('family'))), scalar(live(make_log('family'))), 'the end');
     like((view('live', '--at', 'summit', $log))[2], qr/'summit' is neither seconds nor HH:MM:SS/, 'what is none');
     SKIP: {
         skip 'no programs are recorded here', 1 if ($ENV{VARIETY} // 'cool') ne 'cool' || $ENV{SAN};
@@ -294,12 +284,12 @@ subtest 'sums' => sub {
     is_deeply([sort { $b->{size} <=> $a->{size} } @{$process->{largest}}], $process->{largest}, 'the largest by size');
     is_deeply([sort { $a->{since} <=> $b->{since} } @{$process->{oldest}}], $process->{oldest}, 'the oldest by age');
     ok(!grep({ $_->{least} > $_->{most} } @{$process->{sizes}}), 'size classes');
-    my $pools = live(makeLog('pools'))->{processes}[0];
+    my $pools = live(make_log('pools'))->{processes}[0];
     is_deeply([map { $_->{class} } @{$pools->{pools}}], ['MFS', 'SGF'], 'a pool that was destroyed is gone');
     $pools = scalar(live('--at', '0.0005', "$Dir/pools.paw"))->{processes}[0];
     is_deeply([map { $_->{class} } @{$pools->{pools}}], ['MFS', 'MVFF', 'SGF'], 'and was there before');
     is_deeply($pools->{arenas}, [{arena => '0xa0', size => 1 << 26, grain => 65536, since => 0}], 'arenas');
-    is_deeply([map { $_->{pid} } @{live(makeLog('family'))->{processes}}], [4711, 5000], 'processes');
+    is_deeply([map { $_->{pid} } @{live(make_log('family'))->{processes}}], [4711, 5000], 'processes');
 };
 
 subtest 'with others, and for people' => sub {

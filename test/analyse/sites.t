@@ -7,21 +7,12 @@ use warnings;
 no warnings 'portable';
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir opens run slurp spew);
+use EndToEnd qw($Dir opens run slurp spew view view_json);
 use File::Copy qw(copy);
 use JSON::PP qw(decode_json);
 use Test::More;
 
 my $B = $ENV{B} || 'build/cool';
-
-sub view { run("$B/bin/eventview", @_) }
-
-sub json {
-    my ($status, $out, $err) = view('--json', @_);
-
-    is($status, 0, "@_") or diag $err;
-    return eval { decode_json($out) } // die "no JSON: $out$err";
-}
 
 # The lines of a view by function, or module and offset; functions of the same name together.
 sub byPlace {
@@ -98,7 +89,7 @@ sub oracle {
 sub compare {
     my ($name, $log, @options) = @_;
     my ($most, $sum) = oracle($log, @options);
-    my $doc = json('sites', @options, $log);
+    my $doc = view_json('sites', @options, $log);
     my %line = byPlace($doc);
     my @wrong = grep {
         my ($l, $s) = ($line{$_}, $sum->{$_});
@@ -125,23 +116,23 @@ sub record {
 subtest 'without callers' => sub {
     my $log = "$Dir/single.paw";
     system("$B/test/heaptest", 'single', $log) == 0 or die;
-    my $doc = json('sites', $log);
+    my $doc = view_json('sites', $log);
     is_deeply([map { $_->{module} } @{$doc->{sites}}], [undef], 'one line');
     is($doc->{callers}, 'none', 'no callers');
-    my $summary = json('summary', $log);
+    my $summary = view_json('summary', $log);
     is($doc->{"${_}_bytes"}, $summary->{"${_}_bytes"}, $_) for 'peak';
     is($doc->{left_bytes}, $summary->{live_bytes}, 'left');
     like((view('sites', $log))[1], qr/^callers +were not recorded: eventrec -s 16 .* -s 1 /m, 'and how they are recorded');
     like((view('sites', $log))[1], qr/\(not known\)$/m, 'not known');
     is((view('live', '--by', 'left', $log))[0], 2, '--by means nothing to live');
-    is_deeply(json('sites', '-k', 'Pool', $log)->{sites}, [], 'no events, no lines');
+    is_deeply(view_json('sites', '-k', 'Pool', $log)->{sites}, [], 'no events, no lines');
     like((view('sites', '-k', 'Pool', $log))[1], qr/^no Object events/m, 'which is said');
 };
 
 subtest 'the family of a made log' => sub {
     my $log = "$Dir/family.paw";
     system("$B/test/heaptest", 'family', $log) == 0 or die;
-    my ($doc, $summary) = (json('sites', $log), json('summary', $log));
+    my ($doc, $summary) = (view_json('sites', $log), view_json('summary', $log));
     is_deeply([@$doc{qw(peak_bytes peak_objects left_bytes left_objects peak_at)}],
               [@$summary{qw(peak_bytes peak_objects live_bytes live_objects peak_at)}], 'as the summary has it');
 };
@@ -181,7 +172,7 @@ subtest 'allocations that are known by construction' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
     my $log = "$Dir/sites.paw";
     record($log, "$B/prog/sites");
-    my $doc = json('sites', $log);
+    my $doc = view_json('sites', $log);
     my %of = map { ($_->{function} // '' => $_) } grep { ($_->{module} // '') =~ m{/sites$} } @{$doc->{sites}};
     my @keys = qw(peak_bytes left_bytes left_objects allocated_bytes allocated_objects resizes temporary_objects);
     my %want = (
@@ -199,9 +190,9 @@ subtest 'allocations that are known by construction' => sub {
     is($of{keeper}{earlier_objects}, 100, 'the child had so many from its parent');
     is($doc->{sites}[0]{function}, 'peaker', 'the first line is who held most at the peak');
     for my $order (['left', 'keeper'], ['allocated', 'peaker'], ['calls', 'brief'], ['temporary', 'brief']) {
-        is(json('sites', '--by', $order->[0], $log)->{sites}[0]{function}, $order->[1], "by $order->[0]: $order->[1]");
+        is(view_json('sites', '--by', $order->[0], $log)->{sites}[0]{function}, $order->[1], "by $order->[0]: $order->[1]");
     }
-    my $summary = json('summary', $log);
+    my $summary = view_json('summary', $log);
     is_deeply([@$doc{qw(peak_bytes peak_objects left_bytes left_objects)}],
               [@$summary{qw(peak_bytes peak_objects live_bytes live_objects)}], 'sums as the summary has them');
     is_deeply([map { "$_->{function} $_->{peak_bytes}" } @{$summary->{most_at_peak}}[0, 1]], ['peaker 1000000', 'keeper 100000'],
@@ -211,7 +202,7 @@ subtest 'allocations that are known by construction' => sub {
     like($text, qr/^ +\d+\.\d% +976\.6 KiB +0 B +976\.6 KiB +50 +0  peaker \(sites\)$/m, 'for people');
     like($text, qr/^ .* \d+ others \(--top\)$/m, 'and the others');
     is((grep { length > 80 } split /\n/, $text =~ s/^(peak|callers) .*$//mgr), 0, 'in 80 columns');
-    my $both = json('summary,sites', $log);
+    my $both = view_json('summary,sites', $log);
     is_deeply($both, {summary => $summary, sites => $doc}, 'several views have what each has alone');
 };
 
@@ -235,7 +226,7 @@ subtest 'stacks' => sub {
     my $log = "$Dir/stacks.paw";
     my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', $log, "$B/prog/sites");
     is($status, 0, 'recorded') or diag $err;
-    my ($doc, %down, %up) = json('sites', '--tree', 'down', $log);
+    my ($doc, %down, %up) = view_json('sites', '--tree', 'down', $log);
     is($doc->{callers}, 'stacks', 'callers are stacks');
     my %of = map { ($_->{function} // '' => $_) } @{$doc->{sites}};
     is_deeply([map { $of{$_}{allocated_objects} } qw(keeper peaker brief swapper grower aligner child)], [100, 50, 1000, 300, 1, 7, 5],
@@ -247,13 +238,13 @@ subtest 'stacks' => sub {
     my ($main) = grep { /(^|;)main$/ } keys %down;
     is($down{$main}{peak_bytes}, $doc->{peak_bytes} - $_, 'main has all of it, but what the library needs at its beginning')
         for sub { my $rest = 0; $rest += $_->{peak_bytes} for grep { ($_->{function} // '') !~ /^(keeper|peaker)$/ } @{$doc->{sites}}; $rest }->();
-    is(nodes(json('sites', '--tree', 'up', $log)->{tree}, undef, \%up), 0, 'up: no node has less than its children');
+    is(nodes(view_json('sites', '--tree', 'up', $log)->{tree}, undef, \%up), 0, 'up: no node has less than its children');
     is($up{'regrow;grower;main'}{left_bytes}, 2000, 'from who asked for it to main');
-    my $skip = json('sites', '--tree', 'up', '--skip', '^reg', $log);
+    my $skip = view_json('sites', '--tree', 'up', '--skip', '^reg', $log);
     %of = map { ($_->{function} // '' => $_) } @{$skip->{sites}};
     ok(!exists $of{regrow}, '--skip leaves a caller out');
     is($of{grower}{allocated_bytes}, 1000, 'and its caller has what it had');
-    is(json('leaks', '--suppressions=' . spew("$Dir/main", "leak:^main\$\n"), $log)->{suppressed_bytes}, 170_000 + 2_000 + 6 * 4096 + 2_500,
+    is(view_json('leaks', '--suppressions=' . spew("$Dir/main", "leak:^main\$\n"), $log)->{suppressed_bytes}, 170_000 + 2_000 + 6 * 4096 + 2_500,
        'a suppression may name any caller');
     is((view('sites', '--skip', '(', $log))[0], 2, 'an expression that is none');
     like((view('sites', '--tree', 'up', $log))[1], qr/^ +\d+\.\d% +976\.6 KiB .*- peaker \(sites\)\n.*  main \(sites\)$/m, 'for people');
@@ -272,7 +263,7 @@ subtest 'wrappers' => sub {
     system(($ENV{CC} // 'cc') . " -g -O1 -o $Dir/wrappers $c 2>$Dir/errors") == 0 or plan skip_all => 'cannot be compiled';
     my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', "$Dir/wrappers.paw", "$Dir/wrappers");
     is($status, 0, 'recorded') or diag $err;
-    my %of = map { ($_->{function} // '' => $_->{allocated_bytes}) } @{json('sites', "$Dir/wrappers.paw")->{sites}};
+    my %of = map { ($_->{function} // '' => $_->{allocated_bytes}) } @{view_json('sites', "$Dir/wrappers.paw")->{sites}};
     is_deeply({map { ($_ => $of{$_}) } map { ($_, "of_$_") } @names}, {map { ($_ => undef, "of_$_" => 1000) } @names}, 'are left out');
     is($of{zebra}, 1000, 'and a function of another name is not');
 };
@@ -293,22 +284,22 @@ subtest 'lines' => sub {
     }
     my $log = "$Dir/lined5.paw";
     my $of = sub { [map { [$_->{function}, $_->{line}, $_->{left_bytes}] } grep { ($_->{module} // '') =~ m{/lined5$} } @{$_[0]{sites}}] };
-    my $doc = json('sites', '--lines', $log);
+    my $doc = view_json('sites', '--lines', $log);
     is_deeply($of->($doc), [['both', 8, 3000], ['both', 9, 500], ['inner', 4, 100]], 'each line is a caller');
     is((grep { ($_->{file} // '') eq $c } @{$doc->{sites}}), 3, 'of a file') or diag explain $doc->{sites};
-    is_deeply($of->(json('sites', $log)), [['both', undef, 3500], ['inner', undef, 100]], 'without --lines each function is');
+    is_deeply($of->(view_json('sites', $log)), [['both', undef, 3500], ['inner', undef, 100]], 'without --lines each function is');
     like((view('sites', '--lines', $log))[1], qr/ both \(lined5\) at lined\.c:8$/m, 'for people');
     my %up;
-    nodes(json('sites', '--lines', '--tree', 'up', $log)->{tree}, undef, \%up);
+    nodes(view_json('sites', '--lines', '--tree', 'up', $log)->{tree}, undef, \%up);
     is_deeply([map { $_->{line} } @up{'inner', 'inner;both', 'inner;both;main'}], [4, 7, 13], 'a tree has the lines of calls');
-    my ($inner) = grep { ($_->{function} // '') eq 'inner' } @{json('leaks', '--lines', $log)->{leaks}};
+    my ($inner) = grep { ($_->{function} // '') eq 'inner' } @{view_json('leaks', '--lines', $log)->{leaks}};
     is($inner->{line}, 4, 'leaks');
-    my $left = json('leaks', '--lines', '--suppressions=' . spew("$Dir/file", "leak:lined.c\n"), $log);
+    my $left = view_json('leaks', '--lines', '--suppressions=' . spew("$Dir/file", "leak:lined.c\n"), $log);
     is((grep { ($_->{module} // '') =~ /lined5$/ } @{$left->{leaks}}), 0, 'a suppression may name the file');
     my @changed = map { [$_->{line}, $_->{old}{left_bytes}, $_->{new}{left_bytes}] } grep { ($_->{function} // '') eq 'both' }
-        @{json('diff', '--lines', '--by', 'left', $log, "$Dir/lined7.paw")->{sites}};
+        @{view_json('diff', '--lines', '--by', 'left', $log, "$Dir/lined7.paw")->{sites}};
     is_deeply(\@changed, [[9, 500, 700], [8, 3000, 3000]], 'diff compares each line') or diag explain \@changed;
-    my %names = map { ($_->{name} => 1) } @{json('report', '--lines', $log)->{functions}};
+    my %names = map { ($_->{name} => 1) } @{view_json('report', '--lines', $log)->{functions}};
     ok($names{'both at lined.c:8'}, 'the report');
     is((view('sizes', '--lines', $log))[0], 2, 'a view without callers refuses it');
 };
@@ -349,7 +340,7 @@ subtest 'modules that take turns' => sub {
     for my $depth (16, 1) {
         my ($status, undef, $err) = run("$B/bin/eventrec", '-s', $depth, '-o', "$Dir/turns$depth.paw", '--', "$Dir/turns", "$Dir/even.so", "$Dir/odd.so");
         is($status, 0, "recorded with -s $depth") or diag $err;
-        my %sites = byPlace(json('sites', "$Dir/turns$depth.paw"));
+        my %sites = byPlace(view_json('sites', "$Dir/turns$depth.paw"));
         is_deeply([map { $_->{allocated_objects} } @sites{qw(even odd)}], [70, 70], 'each has what it allocated');
     }
 };
@@ -363,7 +354,7 @@ subtest 'a place without symbols' => sub {
     for my $depth (1, 16) {
         my $log = "$Dir/bare$depth.paw";
         run("$B/bin/eventrec", '-s', $depth, '-o', $log, "$Dir/bare");
-        push @numbers, map { $_->{offset} } grep { $_->{allocated_bytes} == 4321 } @{json('sites', $log)->{sites}};
+        push @numbers, map { $_->{offset} } grep { $_->{allocated_bytes} == 4321 } @{view_json('sites', $log)->{sites}};
         push @numbers, (run("$B/bin/eventcnv", '-f', 'folded', $log))[1] =~ /bare\+(\w+) 4321$/m;
     }
     is_deeply(\@numbers, [($numbers[0]) x 4], 'has one number, with sites and with stacks, in a view and in folded stacks');
@@ -375,7 +366,7 @@ subtest 'wrappers of malloc' => sub {
     my $is = sub {
         my ($want, $name, @options) = @_;
         my %got = map { $_->{function} => $_->{allocated_objects} }
-            grep { ($_->{module} // '') =~ m{/wrapped$} } @{json('sites', @options, $log)->{sites}};
+            grep { ($_->{module} // '') =~ m{/wrapped$} } @{view_json('sites', @options, $log)->{sites}};
         is_deeply(\%got, $want, $name) or diag explain \%got;
     };
     my ($status, undef, $err) = run("$B/bin/eventrec", '-s', 16, '-o', $log, "$B/prog/wrapped");

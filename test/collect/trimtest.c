@@ -85,6 +85,24 @@ static Bool trimRead(TrimSeenStruct *seen, LogSummary summary)
   return res == ResOK;
 }
 
+/* trimAppend -- what was made comes into the log */
+static void trimAppend(int fd, Make make)
+{
+  if (write(fd, make->bytes, make->size) != (ssize_t)make->size)
+    makeFail(path);
+  MakeFree(make);
+}
+
+/* trimNow -- the log is trimmed; returns how many bytes of the disk it takes, or `largest`, if that is more */
+static uint64_t trimNow(int fd, Trim trim, uint64_t largest)
+{
+  struct stat status;
+
+  if (TrimNewest(trim) != ResOK || fstat(fd, &status) != 0)
+    makeFail("TrimNewest");
+  return (uint64_t)status.st_blocks * 512 > largest ? (uint64_t)status.st_blocks * 512 : largest;
+}
+
 /* trimWrite -- some blocks of each stream: three frequent ones, and now and then a rare one, and a header */
 static void trimWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tick, Bool define)
 {
@@ -109,9 +127,7 @@ static void trimWrite(int fd, MakeProcess process, uint64_t *seed, uint64_t *tic
   }
   if (TapRandom(seed) % 16 == 0)
     MakeHeader(&make, process);
-  if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
-    makeFail(path);
-  MakeFree(&make);
+  trimAppend(fd, &make);
 }
 
 /* trimBegin -- an empty log with a header, and the streams at their beginnings */
@@ -123,12 +139,10 @@ static int trimBegin(MakeProcess process)
 
   written = definitions = 0;
   MakeHeader(&make, process);
-  if (fd < 0 || write(fd, make.bytes, make.size) != (ssize_t)make.size)
-    makeFail(path);
+  trimAppend(fd, &make);
   for (s = 0; s < trimStreams; ++s)
     MakeBlockBegin(&blocks[s], process, (uint32_t)(10 + s), s == trimStreams - 1 ? EventKindUser : EventKindObject, 0,
                    1);
-  MakeFree(&make);
   return fd;
 }
 
@@ -214,7 +228,6 @@ static void testMany(uint64_t *seed, Count processes)
   uint64_t tick = 1, largest = 0;
   LogSummaryStruct summary;
   TrimSeenStruct seen;
-  struct stat status;
   Trim trim;
   Index i, s;
 
@@ -230,14 +243,9 @@ static void testMany(uint64_t *seed, Count processes)
       blocks[s].header.sequence = blocks[s].header.before = 0;
     }
     MakeHeader(&make, process);
-    if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
-      makeFail(path);
-    MakeFree(&make);
+    trimAppend(fd, &make);
     trimWrite(fd, process, seed, &tick, TRUE);
-    if (TrimNewest(trim) != ResOK)
-      makeFail("TrimNewest");
-    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
-      largest = (uint64_t)status.st_blocks * 512;
+    largest = trimNow(fd, trim, largest);
   }
   TapOk(trimRead(&seen, &summary) && seen.gaps == 0, "the log of %zu processes is sound: %s", (size_t)processes,
         seen.gap);
@@ -267,9 +275,15 @@ static void trimBlocks(int fd, MakeBlock block, Count n, uint64_t *tick)
     MakeBlockEnd(&make, block, BlockFlagSEALED);
     MakeBlockNext(block, *tick);
   }
-  if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
-    makeFail(path);
-  MakeFree(&make);
+  trimAppend(fd, &make);
+}
+
+/* trimMixed -- so many blocks of definitions come, and so many of what is frequent; returns as trimNow */
+static uint64_t trimMixed(int fd, Trim trim, Count rare, Count frequent, uint64_t *tick, uint64_t largest)
+{
+  trimBlocks(fd, &blocks[trimStreams - 1], rare, tick);
+  trimBlocks(fd, &blocks[0], frequent, tick);
+  return trimNow(fd, trim, largest);
 }
 
 /* testDefinitions -- definitions of which the pages take three fifths of the limit stay, however much is frequent */
@@ -280,19 +294,13 @@ static void testDefinitions(void)
   uint64_t tick = 1, largest = 0;
   LogSummaryStruct summary;
   TrimSeenStruct seen;
-  struct stat status;
   Trim trim;
   Index i;
 
   if (TrimCreate(&trim, fd, trimLIMIT, trimRare, trimDefines) != ResOK)
     makeFail("TrimCreate");
   for (i = 0; i < 600; ++i) {
-    trimBlocks(fd, &blocks[trimStreams - 1], i < 130 ? 1 : 0, &tick);
-    trimBlocks(fd, &blocks[0], 3, &tick);
-    if (TrimNewest(trim) != ResOK)
-      makeFail("TrimNewest");
-    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
-      largest = (uint64_t)status.st_blocks * 512;
+    largest = trimMixed(fd, trim, i < 130 ? 1 : 0, 3, &tick, largest);
   }
   TapOk(trimRead(&seen, &summary) && seen.gaps == 0, "a log of which definitions are the most is sound: %s", seen.gap);
   TapIs(seen.definitions, definitions, "and all of them are there");
@@ -301,12 +309,7 @@ static void testDefinitions(void)
   TapOk(largest < trimLIMIT + trimLIMIT / 8, "it never takes much more than its limit: %llu",
         (unsigned long long)largest);
   for (; i < 1200; ++i) {
-    trimBlocks(fd, &blocks[trimStreams - 1], 1, &tick);
-    trimBlocks(fd, &blocks[0], 1, &tick);
-    if (TrimNewest(trim) != ResOK)
-      makeFail("TrimNewest");
-    if (fstat(fd, &status) == 0 && (uint64_t)status.st_blocks * 512 > largest)
-      largest = (uint64_t)status.st_blocks * 512;
+    largest = trimMixed(fd, trim, 1, 1, &tick, largest);
   }
   TapOk(trimRead(&seen, &summary) && seen.gaps == 0 && seen.definitions < definitions &&
           seen.events + summary.dropped == written && largest < trimLIMIT + trimLIMIT / 8,
@@ -381,19 +384,14 @@ static void trimHeader(int fd, MakeProcess process, MakeBlock block, Bool ended)
   TextBytes(&text, "", 1);
   its.registryText = lines;
   MakeHeader(&make, &its);
-  if (write(fd, make.bytes, make.size) != (ssize_t)make.size)
-    makeFail(path);
-  MakeFree(&make);
+  trimAppend(fd, &make);
 }
 
 /* trimUntil -- events of process 10 come until definitions before `place` have gone, too */
 static void trimUntil(int fd, Trim trim, uint64_t place, uint64_t *tick)
 {
   while (trim->gone[TrimDEFINING] <= place) {
-    trimBlocks(fd, &blocks[trimStreams - 1], 1, tick);
-    trimBlocks(fd, &blocks[0], 1, tick);
-    if (TrimNewest(trim) != ResOK)
-      makeFail("TrimNewest");
+    (void)trimMixed(fd, trim, 1, 1, tick, 0);
   }
 }
 

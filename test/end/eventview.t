@@ -6,21 +6,11 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run slurp spew);
+use EndToEnd qw($Dir make_log run slurp spew view);
 use JSON::PP qw(decode_json);
 use Test::More;
 
 my $B = $ENV{B} || 'build/cool';
-
-sub view { run("$B/bin/eventview", @_) }
-
-sub makeLog {
-    my ($kind) = @_;
-    my $path = "$Dir/$kind.paw";
-
-    system("$B/test/heaptest", $kind, $path) == 0 or die "no log of kind $kind";
-    return $path;
-}
 
 sub summary {
     my ($status, $out, $err) = view('--json', @_);
@@ -30,7 +20,7 @@ sub summary {
     return ($status, $doc, $err);
 }
 
-my $churn = makeLog('churn');
+my $churn = make_log('churn');
 
 # What the lines of eventcnv come to, counted here: the oracle for a log of one thread.
 sub oracle {
@@ -71,7 +61,7 @@ sub oracle {
 }
 
 subtest 'every number, against another count' => sub {
-    my $log = makeLog('single');
+    my $log = make_log('single');
     my $true = oracle($log);
     my ($status, $doc, $err) = summary($log);
 
@@ -90,7 +80,7 @@ subtest 'every number, against another count' => sub {
 
 # What is missing costs one finding, and each number after it is right again.
 subtest 'a free is missing, of one of two threads' => sub {
-    my $log = makeLog('lost');
+    my $log = make_log('lost');
     my (undef, $doc) = summary($log);
     my $true = oracle($log);
 
@@ -158,17 +148,17 @@ subtest 'filters' => sub {
 };
 
 subtest 'logs that lack something' => sub {
-    my ($status, $out, $err) = view(makeLog('none'));
+    my ($status, $out, $err) = view(make_log('none'));
     is($status, 0, 'no Object events: status');
     like($out, qr/^no Object events: nothing is known of allocations$/m, 'which is said');
 
-    my ($part) = (summary(makeLog('part')))[1];
+    my ($part) = (summary(make_log('part')))[1];
     is($part->{$_->[0]}, $_->[1], $_->[0]) for ['unmatched', 1], ['overlaps', 1], ['discarded', 5], ['without_free', 1];
     $out = (view("$Dir/part.paw"))[1];
     like($out, $_, "one is one: $_") for qr/, and 1 object that went without one$/m, qr/^overlaps +1 allocation where /m,
         qr/^unmatched +1 free or resize of /m, qr/^discarded +5 events$/m, qr/^repairs +0 events put /m;
 
-    ($status, $out, $err) = view(makeLog('newer'));
+    ($status, $out, $err) = view(make_log('newer'));
     is($status, 1, 'events newer than this program are refused');
     like($err, qr/newer.*--force/, 'with the way out');
     is((view('--force', "$Dir/newer.paw"))[0], 0, 'which works');
@@ -182,10 +172,10 @@ subtest 'logs that lack something' => sub {
 };
 
 subtest 'several processes, other machines, huge sizes' => sub {
-    my ($family) = (summary(makeLog('family')))[1];
-    my ($foreign) = (summary(makeLog('foreign')))[1];
-    my ($huge) = (summary(makeLog('huge')))[1];
-    my ($pools) = (summary(makeLog('pools')))[1];
+    my ($family) = (summary(make_log('family')))[1];
+    my ($foreign) = (summary(make_log('foreign')))[1];
+    my ($huge) = (summary(make_log('huge')))[1];
+    my ($pools) = (summary(make_log('pools')))[1];
 
     is_deeply([sort map { $_->{pid} } @{$family->{processes}}], [4711, 5000], 'processes');
     is($foreign->{peak_bytes}, 150, 'another registry, another byte order');

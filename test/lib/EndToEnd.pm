@@ -7,10 +7,14 @@ use warnings;
 use Cwd qw(abs_path);
 use Exporter qw(import);
 use File::Temp qw(tempdir);
+use JSON::PP ();
 use Test::More ();
 use Time::HiRes qw(sleep time);
 
-our @EXPORT_OK = qw(slurp spew run opens until_ regions_of region_of with_shm can_mount enter_shm $Dir);
+our @EXPORT_OK = qw(slurp spew run opens until_ regions_of region_of with_shm can_mount enter_shm view
+                    view_json make_log family_words $Dir);
+
+my $B = $ENV{B} || 'build/cool';
 
 # A folder for the test's files, removed when the test ends.
 our $Dir = tempdir(CLEANUP => 1);
@@ -114,6 +118,46 @@ sub enter_shm {
     Test::More::plan(skip_all => 'no mount is permitted here') if !can_mount();
     local $ENV{WITHIN_SHM} = $$;
     exec with_shm($size, $^X, abs_path($0)) or die;
+}
+
+# view(@options) -- what `run` says of eventview
+sub view { return run("$B/bin/eventview", @_) }
+
+# view_json(@options) -- what eventview says in JSON; dies where it fails
+sub view_json {
+    my ($status, $out, $err) = view('--json', @_);
+    my $doc = $status == 0 ? eval { JSON::PP::decode_json($out) } : undef;
+
+    return $doc // die "eventview --json @_: status $status: $out$err";
+}
+
+# make_log($kind) -- a log that heaptest makes; returns its path
+sub make_log {
+    my ($kind) = @_;
+    my $path = "$Dir/$kind.paw";
+
+    system("$B/test/heaptest", $kind, $path) == 0 or die "no log of kind $kind";
+    return $path;
+}
+
+# family_words($depth) -- words for the program `family` at random: what processes do, and what children do while their
+# parents wait
+sub family_words {
+    my ($depth) = @_;
+    my @words;
+
+    for (1 .. 3 + rand 8) {
+        my $slot = int rand 8;
+        my $what = rand;
+        if ($what < 0.15 && $depth < 3) {
+            push @words, rand() < 0.7 ? 'k0' : 't0', family_words($depth + 1), '.';
+        } else {
+            push @words, $what < 0.5 ? ("f$slot", "m$slot=" . int rand 300000)
+                : $what < 0.8 ? "r$slot=" . (1 + int rand 300000)
+                : $what < 0.9 ? "f$slot" : "x$slot=" . int rand 3000;
+        }
+    }
+    return @words;
 }
 
 1;

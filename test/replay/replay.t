@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run spew);
+use EndToEnd qw($Dir make_log run spew);
 use JSON::PP qw(decode_json);
 use Test::More;
 
@@ -15,14 +15,6 @@ my $SAN = $ENV{SAN} || '';
 my $cc = $ENV{CC} || 'cc';
 
 sub replay { run("$B/bin/replay", @_) }
-
-sub makeLog {
-    my ($kind) = @_;
-    my $path = "$Dir/$kind.paw";
-
-    system("$B/test/heaptest", $kind, $path) == 0 or die "no log of kind $kind";
-    return $path;
-}
 
 # Replay as JSON; dies where there is none.
 sub table {
@@ -33,8 +25,8 @@ sub table {
     return ($status, $doc, $err);
 }
 
-my $churn = makeLog('churn');
-my $single = makeLog('single');
+my $churn = make_log('churn');
+my $single = make_log('single');
 
 subtest 'the table' => sub {
     my ($status, $out, $err) = replay('-a', 'libc,pawprint,none', $churn);
@@ -72,7 +64,7 @@ subtest 'threads free what others allocated, in any schedule' => sub {
         is($status, 0, "round $round");
         cmp_ok($doc->{crossings}, '>', 1000, 'objects cross from thread to thread');
     }
-    my $pipeline = makeLog('pipeline');
+    my $pipeline = make_log('pipeline');
     for my $round (1 .. 5) {
         my ($status, $doc) = table('--verify', '-a', 'libc', $pipeline);
         is($status, 0, "round $round: no thread overtakes the one whose objects it frees");
@@ -81,7 +73,7 @@ subtest 'threads free what others allocated, in any schedule' => sub {
 };
 
 subtest 'a free is missing, of one of two threads' => sub {
-    my ($status, $doc) = table('--verify', '-a', 'libc', makeLog('lost'));
+    my ($status, $doc) = table('--verify', '-a', 'libc', make_log('lost'));
 
     is($status, 0, 'status');
     is($doc->{resizes}, 20000, 'resizes');
@@ -90,7 +82,7 @@ subtest 'a free is missing, of one of two threads' => sub {
 };
 
 subtest 'pools with class and parameters' => sub {
-    my ($status, $doc, $err) = table('--verify', '-a', 'pawprint,libc', makeLog('pools'));
+    my ($status, $doc, $err) = table('--verify', '-a', 'pawprint,libc', make_log('pools'));
 
     is($status, 0, 'status');
     is($err, '', 'silent');
@@ -101,7 +93,7 @@ subtest 'pools with class and parameters' => sub {
 
 subtest 'another registry, another machine' => sub {
     for my $kind (qw(foreign wide)) {
-        my ($status, $doc) = table('--verify', '-a', 'libc,pawprint', makeLog($kind));
+        my ($status, $doc) = table('--verify', '-a', 'libc,pawprint', make_log($kind));
 
         is($status, 0, "$kind: status");
         is($doc->{operations}, 3, 'what is called PoolAlloc and fits is one; what does not fit is not');
@@ -110,18 +102,18 @@ subtest 'another registry, another machine' => sub {
 };
 
 subtest 'a log that lacks something' => sub {
-    my ($status, $out, $err) = replay('-a', 'libc', makeLog('part'));
+    my ($status, $out, $err) = replay('-a', 'libc', make_log('part'));
     is($status, 0, 'is replayed');
     like($err, qr/^replay: not exact: .*5 events discarded while recording/m, 'discarded events are named');
     like($err, qr/1 free or resize of an object whose allocation is not in the log/, 'unmatched frees too');
     like($err, qr/1 allocation at an address that was never freed/, 'and overlaps');
 
-    ($status, $out, $err) = replay('-a', 'libc', makeLog('none'));
+    ($status, $out, $err) = replay('-a', 'libc', make_log('none'));
     is($status, 1, 'without Object events there is nothing to replay');
     like($err, qr/^replay: \S+: nothing to replay: /m, 'which is said');
     like($err, qr/^replay: not exact: no Object events in the log/m, 'with the reason');
 
-    my ($more, $doc) = table('-a', 'libc', makeLog('family'));
+    my ($more, $doc) = table('-a', 'libc', make_log('family'));
     is($doc->{process}, 5000, 'of a family, the busiest is replayed');
     like("@{$doc->{not_exact}}", qr/1 other process left out/, 'and the others are named');
     ($more, $doc) = table('--process', 4711, '-a', 'libc', "$Dir/family.paw");
@@ -163,7 +155,7 @@ subtest 'a log that lacks something' => sub {
 
 subtest 'objects larger than memory' => sub {
     plan skip_all => "the sanitizer's malloc refuses them" if $SAN;
-    my ($status, $doc) = table('-a', 'libc,pawprint', makeLog('huge'));
+    my ($status, $doc) = table('-a', 'libc,pawprint', make_log('huge'));
 
     is($status, 0, 'status');
     for my $row (@{$doc->{allocators}}) {
@@ -215,7 +207,7 @@ subtest 'usage' => sub {
         like($err, qr/^replay: \Q$log\E: /, 'named');
         is($out, '', 'no table');
     }
-    my ($status, $out, $err) = replay('-a', 'libc', makeLog('newer'));
+    my ($status, $out, $err) = replay('-a', 'libc', make_log('newer'));
     is($status, 1, 'events newer than this program are refused');
     like($err, qr/newer.*--force/, 'and the way out is named');
     is((replay('-a', 'libc', '--force', "$Dir/newer.paw"))[0], 0, 'which works');
@@ -379,7 +371,7 @@ subtest 'settings that are tried' => sub {
     ok((grep { $_ eq 'pawprint' } @tried), 'our pools as they are stay');
     is_deeply([grep { !/^(?:libc|pawprint(?::(?:Arena|SGF)\.\w+=\d+)?)$/ } @tried], [], 'beside parameters that matter') or diag "@tried";
 
-    (undef, my $all) = table('--search', '--time', 1, '--process', 'all', '-a', 'libc', makeLog('family'));
+    (undef, my $all) = table('--search', '--time', 1, '--process', 'all', '-a', 'libc', make_log('family'));
     ok(!exists $all->{sum}, 'settings differ from process to process, and have no sum');
     is_deeply([map { @{$_->{allocators}} > 5 ? 'many' : 'few' } @{$all->{processes}}], [('many') x @{$all->{processes}}],
               'of each process settings are tried anew');

@@ -10,7 +10,7 @@ use warnings;
 no warnings 'portable'; # addresses have more than 32 bits
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run);
+use EndToEnd qw($Dir family_words make_log run);
 use JSON::PP qw(decode_json);
 use List::Util qw(sum0 max first);
 use ReportData qw(parsed series table live_at);
@@ -307,8 +307,7 @@ sub agree {
 }
 
 for my $kind (qw(single churn lost)) {
-    my $log = "$Dir/$kind.paw";
-    system("$B/test/heaptest", $kind, $log) == 0 or die "no log of kind $kind";
+    my $log = make_log($kind);
     my ($report) = agree("$kind: all", $log);
     agree("$kind: so many", '-n', 1000 + int rand 1000, $log);
     agree("$kind: what is earlier", '--to', seconds(int($report->{end} * (0.3 + rand 0.6))), $log);
@@ -316,27 +315,9 @@ for my $kind (qw(single churn lost)) {
     timeline("$kind: a filter", $report->{end}, '-e', 'size < 100', $log);
 }
 
-# Families at random: what processes do, and what children do while their parents wait.
-sub words {
-    my ($depth) = @_;
-    my @words;
-
-    for (1 .. 3 + rand 8) {
-        my $slot = int rand 8;
-        my $what = rand;
-        if ($what < 0.15 && $depth < 3) {
-            push @words, rand() < 0.7 ? 'k0' : 't0', words($depth + 1), '.';
-        } else {
-            push @words, $what < 0.5 ? ("f$slot", "m$slot=" . int rand 300000)
-                : $what < 0.8 ? "r$slot=" . (1 + int rand 300000)
-                : $what < 0.9 ? "f$slot" : "x$slot=" . int rand 3000;
-        }
-    }
-    return @words;
-}
-
+# Families at random.
 for my $round ($ENV{SAN} ? () : 1 .. 2) { # nothing can be preloaded into a sanitized program
-    my @words = words(0);
+    my @words = family_words(0);
     my $log = "$Dir/family$round.paw";
     my @record = $round % 2 ? ('-s', 8) : ('-s', 1);
     my ($status, undef, $said) = run("$B/bin/eventrec", @record, '-o', $log, '--', "$B/prog/known", @words);

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use List::Util qw(sum0);
 use Browser;
 use EndToEnd qw($Dir run);
 use JSON::PP ();
@@ -29,12 +30,6 @@ sub view {
 
 sub ns { return defined $_[0] ? sprintf('%.0f', $_[0] * 1e9) + 0 : undef }
 
-sub sum {
-    my $sum = 0;
-    $sum += $_ for @_;
-    return $sum;
-}
-
 # ---- The data: what the view says -----------------------------------------------------------------------------------
 
 my @options = map { [@$_] } [], ['--from', '0.002'], ['-E', 'TraceStart,TraceEnd'];
@@ -56,7 +51,7 @@ for my $options (@options) {
     is scalar(grep { ($_->{label} // '') ne 'the objects' } @{$view->{collections}}), 0, 'and all are of the pool with a label';
     for my $one (@{$report->{collections}}) {
         my @lengths = map { $_->[2] } @{$one->{phases}};
-        is_deeply [scalar(@lengths), sum(@lengths), (sort { $b <=> $a } @lengths, 0)[0]],
+        is_deeply [scalar(@lengths), sum0(@lengths), (sort { $b <=> $a } @lengths, 0)[0]],
             [@$one{qw(pauses paused longest)}], "collection $one->{number}: its pauses are those that are counted";
     }
 }

@@ -11,6 +11,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use List::Util qw(sum0);
 use Browser;
 use Cwd qw(abs_path);
 use EndToEnd qw($Dir run slurp spew);
@@ -130,12 +131,6 @@ sub table {
     return \%table;
 }
 
-sub sum {
-    my $sum = 0;
-    $sum += $_ for @_;
-    return $sum;
-}
-
 # A number of bytes as the page shows it.
 sub bytes {
     my ($n) = @_;
@@ -253,10 +248,10 @@ for my $span ([0, $slices], [$slices - 1, $slices], map { any_span() } 1 .. 4) {
     my @in = $x .. $y - 1;
     $browser->script('pawprint.select(...arguments)', map { $data->{start} + $_ * $data->{slice} } $x, $y);
     my $got = $browser->script('return pawprint.numbers()');
-    my $of = sub { my ($table, $field, $row) = @_; return sum(@{$table->{$field}[$row]}[@in]) };
-    my $all_of = sub { my ($table, $field) = @_; return [map { sum(@$_[@in]) } @{$table->{$field}}] };
+    my $of = sub { my ($table, $field, $row) = @_; return sum0(@{$table->{$field}[$row]}[@in]) };
+    my $all_of = sub { my ($table, $field) = @_; return [map { sum0(@$_[@in]) } @{$table->{$field}}] };
     is_deeply [@$got{qw(a b)}], [$x, $y], "slices $x to $y";
-    my $sums = sub { return [map { sum(@{$total{$_}}[@in]) } @_] };
+    my $sums = sub { return [map { sum0(@{$total{$_}}[@in]) } @_] };
     is_deeply [@{$got->{allocated}}{qw(objects bytes)}], $sums->('allocs', 'alloc_bytes'), 'allocated';
     is_deeply [@{$got->{freed}}{qw(objects bytes)}], $sums->('frees', 'free_bytes'), 'freed';
     is $got->{live_start}{bytes}, $x ? $total{live_end}[$x - 1] : 0, 'live at its begin';
@@ -268,7 +263,7 @@ for my $span ([0, $slices], [$slices - 1, $slices], map { any_span() } 1 .. 4) {
                              time => $peak * $data->{slice} + $total{peak_at}[$peak]}, 'its peak';
     my $live = sub {
         my ($row, $end) = @_;
-        return sum(map { $site->{in_bytes}[$row][$_] - $site->{out_bytes}[$row][$_] } 0 .. $end - 1);
+        return sum0(map { $site->{in_bytes}[$row][$_] - $site->{out_bytes}[$row][$_] } 0 .. $end - 1);
     };
     my @want = map { my $row = $_; {
         peak_bytes => $live->($row, $peak) + $site->{peak_bytes}[$row][$peak], left_bytes => $live->($row, $y),
@@ -316,7 +311,7 @@ sub texts {
     return $browser->script('return [...document.querySelectorAll(arguments[0])].map((one) => one.textContent)', @_);
 }
 type_into('site-search', 'MAKE_token');
-my @used = grep { sum(@{$site->{allocs}[$_]}) } 2, 102, 202;
+my @used = grep { sum0(@{$site->{allocs}[$_]}) } 2, 102, 202;
 is_deeply [sort @{texts('#sites tbody th')}], [map { $data->{functions}[$_]{name} } @used],
     'a search finds functions, whatever case';
 type_into('site-search', '^make_(line|table)');

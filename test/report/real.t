@@ -9,6 +9,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use List::Util qw(sum0);
 use Browser;
 use EndToEnd qw($Dir run);
 use JSON::PP ();
@@ -53,12 +54,6 @@ sub seconds { return sprintf '%d.%09d', int($_[0] / 1e9), $_[0] % 1e9 }
 
 sub span { return map { defined $_->[1] ? ($_->[0], seconds($_->[1])) : () } ['--from', $_[0]], ['--to', $_[1]] }
 
-sub sum {
-    my $sum = 0;
-    $sum += $_ for @_;
-    return $sum;
-}
-
 # Callers by name: a function, or a module and an offset.
 sub by_caller {
     my ($sites, @fields) = @_;
@@ -76,11 +71,11 @@ sub callers_are {
     my ($page, $view, $name, @fields) = @_;
     my ($got, $want) = (by_caller($page, @fields), by_caller($view, @fields));
     my @others = grep { $_->{other} } @$page;
-    return is_deeply $got, $want, $name if !sum(map { @$_{@fields} } @others);
+    return is_deeply $got, $want, $name if !sum0(map { @$_{@fields} } @others);
     for my $field (@fields) {
         my @more = grep { $got->{$_}{$field} > ($want->{$_}{$field} // 0) } keys %$got;
         is "@more", '', "$name, no $field too many";
-        is sum(map { $_->{$field} } @$page), sum(map { $_->{$field} } @$view), "$name, $field in all";
+        is sum0(map { $_->{$field} } @$page), sum0(map { $_->{$field} } @$view), "$name, $field in all";
     }
     my $first = $fields[0];
     # In a part of the time one of the others may be among the largest.
@@ -151,7 +146,7 @@ sub compare_between {
         my ($name, $time) = @$end;
         my @processes = @{view('live', '--at', seconds($time))->{processes}};
         for my $unit (qw(bytes objects)) {
-            is $got->{$name}{$unit}, sum(map { $_->{$unit} } @processes), "${of}$name, $unit";
+            is $got->{$name}{$unit}, sum0(map { $_->{$unit} } @processes), "${of}$name, $unit";
         }
     }
     return;

@@ -9,6 +9,7 @@ use lib 'test/lib';
 use EndToEnd qw($Dir run slurp spew);
 use JSON::PP qw(decode_json);
 use MIME::Base64 qw(decode_base64);
+use List::Util qw(sum0);
 use Test::More;
 
 my $B = $ENV{B} // 'build/cool';
@@ -71,10 +72,8 @@ sub table {
     return \@rows;
 }
 
-sub sum { my $sum = 0; $sum += $_ for @_; return $sum }
-
 # field($row, $name) -- the sum of a field over all slices
-sub field { my ($row, $name) = @_; return sum(map { $_->{$name} } values %$row) }
+sub field { my ($row, $name) = @_; return sum0(map { $_->{$name} } values %$row) }
 
 # ---- What the events say ----
 
@@ -218,7 +217,7 @@ is $report->{events}, scalar(@$events), 'as many events as eventcnv has';
     my @wrong = grep { my $class = $_; my $row = $rows[$class];
         grep { ($row->{$_}{in_bytes} // 0) != ($o->{bysize}{$class}{$_}{in} // 0) } keys %{$o->{bysize}{$class}}, keys %$row } 0 .. $#rows;
     is_deeply \@wrong, [], 'bytes that came, by size and slice';
-    is sum(map { field($_, 'in_objects') - field($_, 'out_objects') } @rows), $o->{last}{objects}, 'what is left, by size';
+    is sum0(map { field($_, 'in_objects') - field($_, 'out_objects') } @rows), $o->{last}{objects}, 'what is left, by size';
     is scalar(@rows), scalar(@{$report->{sizes}}), 'each row of sizes has its least size';
 }
 {
@@ -245,12 +244,12 @@ is $report->{events}, scalar(@$events), 'as many events as eventcnv has';
         fail "caller $i has at the peak what it is said to have: $live";
     }
     my %sites = %{decode_json((run($view, 'sites', '--json', $log))[1])};
-    is sum(map { $_->{peak_bytes} } @{$report->{sites}}), $sites{peak_bytes}, 'at the peak, all together, as the view has it';
-    is sum(map { $_->{allocated_objects} } @{$report->{sites}}), $sites{allocated_objects}, 'allocations';
-    is sum(map { field($_, 'allocs') } @$rows), $sites{allocated_objects}, 'in all slices';
-    is sum(map { field($_, 'alloc_bytes') } @$rows), $sites{allocated_bytes}, 'and bytes';
-    is sum(map { field($_, 'temporary') } @$rows), $sites{temporary_objects}, 'temporary objects';
-    is sum(map { field($_, 'resizes') } @$rows), $sites{resizes}, 'resizes';
+    is sum0(map { $_->{peak_bytes} } @{$report->{sites}}), $sites{peak_bytes}, 'at the peak, all together, as the view has it';
+    is sum0(map { $_->{allocated_objects} } @{$report->{sites}}), $sites{allocated_objects}, 'allocations';
+    is sum0(map { field($_, 'allocs') } @$rows), $sites{allocated_objects}, 'in all slices';
+    is sum0(map { field($_, 'alloc_bytes') } @$rows), $sites{allocated_bytes}, 'and bytes';
+    is sum0(map { field($_, 'temporary') } @$rows), $sites{temporary_objects}, 'temporary objects';
+    is sum0(map { field($_, 'resizes') } @$rows), $sites{resizes}, 'resizes';
 }
 {
     my $rows = table($report->{bylife});
@@ -263,7 +262,7 @@ is $report->{events}, scalar(@$events), 'as many events as eventcnv has';
     $rows = table($report->{bythread});
     my ($row) = grep { ($report->{threads}[$_]{pid} // 0) == $pid } 0 .. $#{$report->{threads}};
     is_deeply {map { $_ => $rows->[$row]{$_}{events} } grep { $rows->[$row]{$_}{events} } keys %{$rows->[$row]}}, $o->{events}{$pid}, 'events of its thread by slice';
-    is field($rows->[$row], 'allocs'), sum(@{$o->{allocs}}), 'and its allocations';
+    is field($rows->[$row], 'allocs'), sum0(@{$o->{allocs}}), 'and its allocations';
     my %threads = %{decode_json((run($view, 'threads', '--json', $log))[1])};
     my ($its) = grep { $_->{pid} == $pid } @{$threads{threads}};
     for (['user_ns', 'user'], ['system_ns', 'system'], ['waiting_ns', 'waiting'], ['blocked_ns', 'blocked']) {
@@ -342,8 +341,8 @@ END
     my %leaks = %{decode_json((run($view, 'sites', '--json', $family))[1])};
     for my $name (qw(bysite bysize bypool)) {
         my $rows = table($its->{$name});
-        is sum(map { field($_, 'in_bytes') - field($_, 'out_bytes') } @$rows), $left, "$name: what came has gone, or lives in who ended last";
-        is $left + sum(map { field($_, 'ended_bytes') } @$rows), $leaks{left_bytes}, "$name: what is left in all, as the view has it";
+        is sum0(map { field($_, 'in_bytes') - field($_, 'out_bytes') } @$rows), $left, "$name: what came has gone, or lives in who ended last";
+        is $left + sum0(map { field($_, 'ended_bytes') } @$rows), $leaks{left_bytes}, "$name: what is left in all, as the view has it";
         my @wrong = grep { my $row = $_; my $live = 0; grep { ($live += $row->{$_}{in_bytes} - $row->{$_}{out_bytes}) < 0 } sort { $a <=> $b } keys %$row } @$rows;
         is scalar(@wrong), 0, "$name: no row is ever below 0";
     }

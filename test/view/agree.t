@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run);
+use EndToEnd qw($Dir family_words make_log run);
 use JSON::PP qw(decode_json);
 use List::Util qw(sum0 max);
 use Test::More;
@@ -57,33 +57,16 @@ sub agree {
 }
 
 for my $kind (qw(single churn lost)) {
-    my $log = "$Dir/$kind.paw";
-    system("$B/test/heaptest", $kind, $log) == 0 or die "no log of kind $kind";
+    my $log = make_log($kind);
     agree("$kind: all", $log);
     my ($first, $last) = @{agree("$kind: so many", '-n', 1000 + int rand 1000, $log)->{events}}{qw(first last)};
     agree("$kind: a part", '--from', sprintf('%.9f', $last / 3), '--to', sprintf('%.9f', $last * 0.9), $log);
     agree("$kind: a filter", '-e', 'size < 100', $log);
 }
 
-# Families at random: what processes do, and what children do while their parents wait.
-sub words {
-    my ($depth) = @_;
-    my @words;
-    for (1 .. 3 + rand 8) {
-        my $slot = int rand 8;
-        my $what = rand;
-        if ($what < 0.15 && $depth < 3) {
-            push @words, rand() < 0.7 ? "k0" : "t0", words($depth + 1), '.';
-        } else {
-            push @words, $what < 0.5 ? ("f$slot", "m$slot=" . int rand 300000) : $what < 0.8 ? "r$slot=" . (1 + int rand 300000)
-                : $what < 0.9 ? "f$slot" : "x$slot=" . int rand 3000;
-        }
-    }
-    return @words;
-}
-
+# Families at random.
 for my $round ($ENV{SAN} ? () : 1 .. 4) { # nothing can be preloaded into a sanitized program
-    my @words = words(0);
+    my @words = family_words(0);
     my $log = "$Dir/family$round.paw";
     my ($status, undef, $said) = run("$B/bin/eventrec", '-o', $log, $round % 2 ? () : ('-m', 'manage'), '--', "$B/prog/known", @words);
     is $status, 0, "family $round is recorded" or diag "@words: $said";

@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use EndToEnd qw($Dir run slurp spew);
+use EndToEnd qw($Dir run slurp spew view);
 use Encode qw(decode FB_CROAK);
 use JSON::PP ();
 use Profile qw(message);
@@ -22,8 +22,6 @@ my @views = qw(summary events sites sizes lifetimes live leaks growth timeline p
 my $json = JSON::PP->new->utf8;
 
 sub cnv { run("$B/bin/eventcnv", @_) }
-sub view { run("$B/bin/eventview", @_) }
-
 # ---- Names with quotes, markup, control characters, and bytes that are no text ----
 
 my $name = "<script>'\"&;\\\e]0;\x07\n\xff%s";
