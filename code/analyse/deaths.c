@@ -134,10 +134,7 @@ static void deathsUnseen(Deaths deaths, LogEvent event, TypeCacheTell plan)
 
 Bool DeathsWants(EventType type)
 {
-  TypeCacheTellStruct tell;
-
-  TypeCacheMatch(&tell, type, deathsKnown, ARRAY_LENGTH(deathsKnown));
-  return tell.tells != TypeCacheNOTHING;
+  return TypeCacheKnows(type, deathsKnown, ARRAY_LENGTH(deathsKnown));
 }
 
 void DeathsEvent(Deaths deaths, LogEvent event)

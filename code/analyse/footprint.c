@@ -302,10 +302,7 @@ static void footprintRound(Footprint footprint, footprintProcess collector, uint
 
 Bool FootprintWants(EventType type)
 {
-  TypeCacheTellStruct tell;
-
-  TypeCacheMatch(&tell, type, footprintKnown, ARRAY_LENGTH(footprintKnown));
-  return tell.tells != TypeCacheNOTHING;
+  return TypeCacheKnows(type, footprintKnown, ARRAY_LENGTH(footprintKnown));
 }
 
 void FootprintEvent(Footprint footprint, LogEvent event)

@@ -26,10 +26,7 @@ static const TypeCacheKnownStruct threadsKnown[] = {
 
 Bool ThreadsWants(EventType type)
 {
-  TypeCacheTellStruct tell;
-
-  TypeCacheMatch(&tell, type, threadsKnown, ARRAY_LENGTH(threadsKnown));
-  return tell.tells != TypeCacheNOTHING;
+  return TypeCacheKnows(type, threadsKnown, ARRAY_LENGTH(threadsKnown));
 }
 
 /* threadsProcess -- one more process */

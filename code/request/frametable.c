@@ -60,10 +60,7 @@ static Bool frameGrow(FrameTable table)
 
 Bool FrameTableWants(EventType type)
 {
-  TypeCacheTellStruct tell;
-
-  TypeCacheMatch(&tell, type, frameKnown, ARRAY_LENGTH(frameKnown));
-  return tell.tells == frameSTACK;
+  return TypeCacheKnows(type, frameKnown, ARRAY_LENGTH(frameKnown));
 }
 
 void FrameTableEvent(FrameTable table, LogEvent event)

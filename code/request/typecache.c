@@ -81,6 +81,14 @@ void TypeCacheMatch(TypeCacheTell tell, EventType type, const TypeCacheKnownStru
   }
 }
 
+Bool TypeCacheKnows(EventType type, const TypeCacheKnownStruct *known, Count count)
+{
+  TypeCacheTellStruct tell;
+
+  TypeCacheMatch(&tell, type, known, count);
+  return tell.tells != TypeCacheNOTHING;
+}
+
 const char *TypeCacheBase(const char *path, Size *length)
 {
   const char *slash = memrchr(path, '/', *length), *base = slash == NULL ? path : slash + 1;

@@ -62,8 +62,10 @@ typedef struct TypeCacheKnownStruct {
 
 /* TypeCacheMatch -- what a type tells: the last of the `count` known that has its name, and all of whose parameters it
  * has
+ * TypeCacheKnows -- does it tell anything?
  * TypeCacheTells -- the same of an event's type, worked out once, for Plans of TypeCacheTellStructs; NULL: no memory */
 extern void TypeCacheMatch(TypeCacheTell tell, EventType type, const TypeCacheKnownStruct *known, Count count);
+extern Bool TypeCacheKnows(EventType type, const TypeCacheKnownStruct *known, Count count);
 
 static inline TypeCacheTell TypeCacheTells(TypeCache plans, LogEvent event, const TypeCacheKnownStruct *known,
                                            Count count)

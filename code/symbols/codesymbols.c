@@ -96,12 +96,9 @@ static int placesCompare(const void *a, const void *b)
 
 static Bool placesChoose(void *data, LogProcess process, EventType type)
 {
-  TypeCacheTellStruct tell;
-
   UNUSED(data);
   UNUSED(process);
-  TypeCacheMatch(&tell, type, placesKnown, ARRAY_LENGTH(placesKnown));
-  return tell.tells != TypeCacheNOTHING || ModuleMapTells(type);
+  return TypeCacheKnows(type, placesKnown, ARRAY_LENGTH(placesKnown)) || ModuleMapTells(type);
 }
 
 static Bool placesEvent(LogRequest request, LogEvent event)

@@ -55,10 +55,7 @@ struct ModuleMapStruct {
 
 Bool ModuleMapTells(EventType type)
 {
-  TypeCacheTellStruct tell;
-
-  TypeCacheMatch(&tell, type, moduleKnown, ARRAY_LENGTH(moduleKnown));
-  return tell.tells != TypeCacheNOTHING;
+  return TypeCacheKnows(type, moduleKnown, ARRAY_LENGTH(moduleKnown));
 }
 
 Res ModuleMapMake(ModuleMap *mapReturn, Count processes)

@@ -91,10 +91,8 @@ static Bool arenasEvent(LogRequest request, LogEvent event)
 static Bool arenasChoose(void *data, LogProcess process, EventType type)
 {
   Arenas arenas = data;
-  TypeCacheTellStruct tell;
 
-  TypeCacheMatch(&tell, type, arenasKnown, ARRAY_LENGTH(arenasKnown));
-  return (tell.tells != TypeCacheNOTHING || arenas->request.count != UINT64_MAX) &&
+  return (TypeCacheKnows(type, arenasKnown, ARRAY_LENGTH(arenasKnown)) || arenas->request.count != UINT64_MAX) &&
          LogRequestChooses((LogRequest)arenas->only, process, type);
 }
 

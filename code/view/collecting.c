@@ -180,10 +180,9 @@ static Bool collectingEvent(LogRequest request, LogEvent event)
 static Bool collectingChoose(void *data, LogProcess process, EventType type)
 {
   Collecting collecting = data;
-  TypeCacheTellStruct tell;
 
-  TypeCacheMatch(&tell, type, collectingKnown, ARRAY_LENGTH(collectingKnown));
-  return (tell.tells != TypeCacheNOTHING || collecting->request.count != UINT64_MAX) &&
+  return (TypeCacheKnows(type, collectingKnown, ARRAY_LENGTH(collectingKnown)) ||
+          collecting->request.count != UINT64_MAX) &&
          LogRequestChooses((LogRequest)collecting->only, process, type);
 }
 
