@@ -41,12 +41,6 @@ typedef struct DiffStruct {
   Bool failed;
 } DiffStruct, *Diff;
 
-static void diffSum(SiteSum sum, const SiteSumStruct *other)
-{
-  sum->bytes += other->bytes;
-  sum->objects += other->objects;
-}
-
 /* diffBegin -- the first time has come: keep what each site has */
 static void diffBegin(Diff diff)
 {
@@ -77,7 +71,7 @@ static void diffFresh(Diff diff, uint32_t number, uint64_t size)
     diff->failed = TRUE;
     return;
   }
-  diffSum(&diff->fresh[number], &one);
+  SiteSumAdd(&diff->fresh[number], &one);
 }
 
 /* diffObject -- add an object that a process has, if it was allocated since */
@@ -112,7 +106,7 @@ static void diffRevive(Diff diff, Index process)
 
   for (; number != 0; number = SiteNumbersAt(&diff->heap->numbers, number)->next) {
     if (number < diff->befores) {
-      diffSum(&diff->before[number], &diff->gone[number]);
+      SiteSumAdd(&diff->before[number], &diff->gone[number]);
       diff->gone[number] = (SiteSumStruct){0};
     }
     if (number < diff->freshes)
@@ -208,16 +202,16 @@ static Res diffLines(Diff diff)
       after.bytes -= i < diff->befores ? diff->gone[i].bytes : 0;
       after.objects -= i < diff->befores ? diff->gone[i].objects : 0;
     }
-    diffSum(&line->after, &after);
+    SiteSumAdd(&line->after, &after);
     if (i < diff->befores)
-      diffSum(&line->before, &diff->before[i]);
+      SiteSumAdd(&line->before, &diff->before[i]);
     if (i < diff->freshes)
-      diffSum(&line->fresh, &diff->fresh[i]);
+      SiteSumAdd(&line->fresh, &diff->fresh[i]);
   }
   for (i = 0; i < diff->count; ++i) {
-    diffSum(&diff->all.after, &diff->line[i].after);
-    diffSum(&diff->all.before, &diff->line[i].before);
-    diffSum(&diff->all.fresh, &diff->line[i].fresh);
+    SiteSumAdd(&diff->all.after, &diff->line[i].after);
+    SiteSumAdd(&diff->all.before, &diff->line[i].before);
+    SiteSumAdd(&diff->all.fresh, &diff->line[i].fresh);
   }
   qsort(diff->line, diff->count, sizeof *diff->line, diffCompare);
   return ResOK;

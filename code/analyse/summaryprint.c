@@ -10,6 +10,7 @@
 
 #include "analyse/holders.h"
 #include "analyse/summary.h"
+#include "analyse/viewnotes.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "export/jsondocument.h"
@@ -349,13 +350,6 @@ static void printObjects(FILE *out, const char *name, uint64_t n, uint64_t bytes
   SayBytes(out, bytes);
 }
 
-/* textCount -- a line that counts something, if there is any: `one` or `many` says what */
-static void textCount(FILE *out, const char *name, uint64_t n, const char *one, const char *many)
-{
-  if (n > 0)
-    fprintf(out, "%-14s %llu %s\n", name, (unsigned long long)n, n == 1 ? one : many);
-}
-
 /* textWho -- temporary objects, and what processes and threads have allocated */
 static void textWho(FILE *out, Summary summary)
 {
@@ -370,8 +364,8 @@ static void textHeap(FILE *out, Print print, Summary summary)
 {
   Index i;
 
-  textCount(out, "at first", summary->told, "object that was allocated before the recording",
-            "objects that were allocated before the recording");
+  ViewNotesCount(out, "at first", summary->told, "object that was allocated before the recording",
+                 "objects that were allocated before the recording");
   fprintf(out, "allocations    %llu, ", (unsigned long long)summary->allocs);
   SayBytes(out, summary->totalBytes);
   fprintf(out, " in all\nfrees          %llu", (unsigned long long)summary->frees);
@@ -434,14 +428,15 @@ static void textTrouble(FILE *out, Print print, Summary summary)
   if (tally->forgotten > 0)
     fprintf(out, "forgotten      what %llu children of fork had from their parents: too many were waited for; their "
             "frees of it are unmatched\n", (unsigned long long)tally->forgotten);
-  textCount(out, "early", tally->early, "more, before the process had listed its objects",
-            "more, before the process had listed its objects");
+  ViewNotesCount(out, "early", tally->early, "more, before the process had listed its objects",
+                 "more, before the process had listed its objects");
   fprintf(out, "repairs        %llu event%s put behind a later one\n", (unsigned long long)tally->repairs,
           TextPlural(tally->repairs));
-  textCount(out, "overlaps", tally->overlaps, "allocation where an object lived", "allocations where an object lived");
-  textCount(out, "unfinished", tally->unfinished, "resize without an end", "resizes without an end");
-  textCount(out, "sizes", summary->otherSizes, "allocation of rare sizes was not counted by size",
-            "allocations of rare sizes were not counted by size");
+  ViewNotesCount(out, "overlaps", tally->overlaps, "allocation where an object lived",
+                 "allocations where an object lived");
+  ViewNotesCount(out, "unfinished", tally->unfinished, "resize without an end", "resizes without an end");
+  ViewNotesCount(out, "sizes", summary->otherSizes, "allocation of rare sizes was not counted by size",
+                 "allocations of rare sizes were not counted by size");
 }
 
 static void summaryText(FILE *out, Print print, Summary summary)

@@ -39,8 +39,7 @@ static void notesMake(Notes notes, Log log, Heap heap)
   }
 }
 
-/* notesLine -- "name   N one" or "name   N many", if there is any */
-static void notesLine(FILE *out, const char *name, uint64_t n, const char *one, const char *many)
+void ViewNotesCount(FILE *out, const char *name, uint64_t n, const char *one, const char *many)
 {
   if (n > 0)
     fprintf(out, "%-14s %llu %s\n", name, (unsigned long long)n, n == 1 ? one : many);
@@ -73,8 +72,8 @@ static void notesCallers(FILE *out, ViewHeap shared)
           out);
   else if (notesInterprets(shared->log))
     fputs("stacks         are those of C functions: the frames of a language that is interpreted are not shown\n", out);
-  notesLine(out, "too many", shared->numbers.more, "site found no place: it is not known",
-            "times a site found no place: it is not known");
+  ViewNotesCount(out, "too many", shared->numbers.more, "site found no place: it is not known",
+                 "times a site found no place: it is not known");
 }
 
 void ViewNotesText(FILE *out, ViewHeap shared, Bool callers)
@@ -103,15 +102,15 @@ void ViewNotesStacksText(FILE *out, ViewHeap shared)
   uint64_t counts[CodeNOWHERE];
 
   notesStacks(counts, shared);
-  notesLine(out, "broken stacks", counts[CodeBROKEN],
-            "allocation or resize: where its stack ends the code has no usable unwind information",
-            "allocations and resizes: where their stacks end the code has no usable unwind information");
-  notesLine(out, "short stacks", counts[CodeSHORT],
-            "allocation or resize: its inner callers are missing, because the process had a million frames",
-            "allocations and resizes: their inner callers are missing, because the process had a million frames");
-  notesLine(out, "lost stacks", counts[CodeUNKNOWN],
-            "allocation or resize: its stack is not in the log, or a signal came while it was walked",
-            "allocations and resizes: their stacks are not in the log, or a signal came while they were walked");
+  ViewNotesCount(out, "broken stacks", counts[CodeBROKEN],
+                 "allocation or resize: where its stack ends the code has no usable unwind information",
+                 "allocations and resizes: where their stacks end the code has no usable unwind information");
+  ViewNotesCount(out, "short stacks", counts[CodeSHORT],
+                 "allocation or resize: its inner callers are missing, because the process had a million frames",
+                 "allocations and resizes: their inner callers are missing, because the process had a million frames");
+  ViewNotesCount(out, "lost stacks", counts[CodeUNKNOWN],
+                 "allocation or resize: its stack is not in the log, or a signal came while it was walked",
+                 "allocations and resizes: their stacks are not in the log, or a signal came while they were walked");
 }
 
 void ViewNotesStacksJson(FILE *out, ViewHeap shared)
@@ -133,20 +132,21 @@ void ViewNotesHeapText(FILE *out, Log log, Heap heap)
     fputs("no Object events: nothing is known of allocations\n", out);
   AskedText(out, &notes.log);
   HeapOffText(out, &notes.off, notes.log.first);
-  notesLine(out, "unmatched", notes.tally.unmatched + notes.tally.early,
-            "free or resize of what was never seen allocated: not counted",
-            "frees and resizes of what was never seen allocated: not counted");
-  notesLine(out, "overlaps", notes.tally.overlaps,
-            "allocation where an object lived: that one's free is not in the log",
-            "allocations where an object lived: those ones' frees are not in the log");
-  notesLine(out, "in doubt", notes.doubt, "object at most, more or less, that a child of fork had from its parent",
-            "objects at most, more or less, that children of fork had from their parents");
-  notesLine(out, "by clone", notes.late, "child made past the library: it is taken to have had what its parent had at "
-            "its first event", "children made past the library: they are taken to have had what their parents had at "
-            "their first events");
-  notesLine(out, "forgotten", notes.tally.forgotten, "child of fork whose objects from its parent are not counted",
-            "children of fork whose objects from their parents are not counted");
-  notesLine(out, "discarded", notes.log.discarded, "event", "events");
+  ViewNotesCount(out, "unmatched", notes.tally.unmatched + notes.tally.early,
+                 "free or resize of what was never seen allocated: not counted",
+                 "frees and resizes of what was never seen allocated: not counted");
+  ViewNotesCount(out, "overlaps", notes.tally.overlaps,
+                 "allocation where an object lived: that one's free is not in the log",
+                 "allocations where an object lived: those ones' frees are not in the log");
+  ViewNotesCount(out, "in doubt", notes.doubt, "object at most, more or less, that a child of fork had from its parent",
+                 "objects at most, more or less, that children of fork had from their parents");
+  ViewNotesCount(out, "by clone", notes.late,
+                 "child made past the library: it is taken to have had what its parent had at its first event",
+                 "children made past the library: they are taken to have had what their parents had at their first "
+                 "events");
+  ViewNotesCount(out, "forgotten", notes.tally.forgotten, "child of fork whose objects from its parent are not counted",
+                 "children of fork whose objects from their parents are not counted");
+  ViewNotesCount(out, "discarded", notes.log.discarded, "event", "events");
   if (notes.log.gaps > 0)
     fprintf(out, "damage         %llu place%s, %llu event%s lost\n", (unsigned long long)notes.log.gaps,
             TextPlural(notes.log.gaps), (unsigned long long)notes.log.lost, TextPlural(notes.log.lost));

@@ -28,4 +28,7 @@ extern void ViewNotesStacksJson(FILE *out, ViewHeap shared);
 extern void ViewNotesHeapText(FILE *out, Log log, Heap heap);
 extern void ViewNotesHeapJson(FILE *out, Log log, Heap heap);
 
+/* ViewNotesCount -- a line that counts something, if there is any: `one` or `many` says what */
+extern void ViewNotesCount(FILE *out, const char *name, uint64_t n, const char *one, const char *many);
+
 #endif /* ANALYSE_VIEWNOTES_H */

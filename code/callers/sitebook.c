@@ -9,13 +9,7 @@
 
 enum { bookRowsMIN = 256 };
 
-/* bookAdd -- so many more; bookTake -- so many fewer */
-static void bookAdd(SiteSum sum, const SiteSumStruct *other)
-{
-  sum->bytes += other->bytes;
-  sum->objects += other->objects;
-}
-
+/* bookTake -- so many fewer */
 static void bookTake(SiteSum sum, const SiteSumStruct *other)
 {
   AVER(sum->bytes >= other->bytes && sum->objects >= other->objects);
@@ -100,16 +94,16 @@ void SiteBookResize(SiteBook book, uint32_t from, uint32_t to, uint64_t old, uin
 
 void SiteBookMany(SiteBook book, uint32_t number, const SiteSumStruct *sum)
 {
-  bookAdd(&siteBookChange(book, number)->live, sum);
-  bookAdd(&book->more[number].told, sum);
-  bookAdd(&book->live, sum);
+  SiteSumAdd(&siteBookChange(book, number)->live, sum);
+  SiteSumAdd(&book->more[number].told, sum);
+  SiteSumAdd(&book->live, sum);
 }
 
 void SiteBookLeave(SiteBook book, uint32_t number)
 {
   SiteRow row = siteBookChange(book, number);
 
-  bookAdd(&book->more[number].left, &row->live);
+  SiteSumAdd(&book->more[number].left, &row->live);
   bookTake(&book->live, &row->live);
   row->live = (SiteSumStruct){0};
 }
@@ -119,8 +113,8 @@ void SiteBookReturn(SiteBook book, uint32_t number)
   SiteRow row = siteBookChange(book, number);
   SiteSum left = &book->more[number].left;
 
-  bookAdd(&row->live, left);
-  bookAdd(&book->live, left);
+  SiteSumAdd(&row->live, left);
+  SiteSumAdd(&book->live, left);
   *left = (SiteSumStruct){0};
 }
 
@@ -140,7 +134,7 @@ SiteSumStruct SiteBookLeft(SiteBook book, uint32_t number)
 {
   SiteSumStruct sum = book->row[number].live;
 
-  bookAdd(&sum, &book->more[number].left);
+  SiteSumAdd(&sum, &book->more[number].left);
   return sum;
 }
 

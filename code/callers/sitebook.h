@@ -23,6 +23,12 @@ typedef struct SiteSumStruct {
   uint64_t bytes, objects;
 } SiteSumStruct, *SiteSum;
 
+static inline void SiteSumAdd(SiteSum sum, const SiteSumStruct *more)
+{
+  sum->bytes += more->bytes;
+  sum->objects += more->objects;
+}
+
 typedef struct SiteRowStruct {
   SiteSumStruct live;         /* now */
   SiteSumStruct peak;         /* at the peak, if the row has changed since */

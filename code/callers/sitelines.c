@@ -6,19 +6,13 @@
 
 #include <stdlib.h>
 
-static void linesAdd(SiteSum sum, const SiteSumStruct *other)
-{
-  sum->bytes += other->bytes;
-  sum->objects += other->objects;
-}
-
 void SiteLineAdd(SiteLine line, const SiteLineStruct *other)
 {
-  linesAdd(&line->peak, &other->peak);
-  linesAdd(&line->left, &other->left);
-  linesAdd(&line->allocated, &other->allocated);
-  linesAdd(&line->told, &other->told);
-  linesAdd(&line->wasted, &other->wasted);
+  SiteSumAdd(&line->peak, &other->peak);
+  SiteSumAdd(&line->left, &other->left);
+  SiteSumAdd(&line->allocated, &other->allocated);
+  SiteSumAdd(&line->told, &other->told);
+  SiteSumAdd(&line->wasted, &other->wasted);
   line->resizes += other->resizes;
   line->away += other->away;
   line->temporary += other->temporary;

@@ -160,12 +160,9 @@ static void sizesDestroy(void *data)
 
 static void sizesAdd(sizesRow to, const sizesRowStruct *row)
 {
-  to->allocated.objects += row->allocated.objects;
-  to->allocated.bytes += row->allocated.bytes;
-  to->peak.objects += row->peak.objects;
-  to->peak.bytes += row->peak.bytes;
-  to->left.objects += row->left.objects;
-  to->left.bytes += row->left.bytes;
+  SiteSumAdd(&to->allocated, &row->allocated);
+  SiteSumAdd(&to->peak, &row->peak);
+  SiteSumAdd(&to->left, &row->left);
   to->resizes += row->resizes;
 }
 

@@ -55,6 +55,21 @@ sub tell_ {
 
 sub end { my ($its) = @_; close $its->{in}; return $? }
 
+# orphan($log, $alone) -- a program has 300 events, and is killed, and so is its eventrec, unless it has none: its region, and
+# its number
+sub orphan {
+    my ($log, $alone) = @_;
+    my $program = start($alone ? "env PAWPRINT_LOG=$log $B/prog/ways" : "$rec -o $log $B/prog/ways");
+    ok tell_($program, 300), 'a program has 300 events';
+    my ($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
+    my ($pid) = $region =~ /-(\d+)-\d+$/;
+    kill 'KILL', $program->{pid};
+    kill 'KILL', $pid;
+    end($program);
+    until_(sub { !-e "/proc/$pid/exe" });
+    return ($region, $pid);
+}
+
 # A program that is killed, and its log removed.
 my $program = start("env PAWPRINT_LOG=gone.paw $B/prog/ways");
 ok tell_($program, 500), 'a program has 500 events';
@@ -81,14 +96,7 @@ unlink 'none.paw', 'moved.paw';
 
 # The program and eventrec are killed, and the program has written over who collects: somebody who lives, whose process is another.
 for my $who (1, 0x80000001, $$) {
-    $program = start("$rec -o forged.paw $B/prog/ways");
-    ok tell_($program, 300), 'a program has 300 events';
-    ($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
-    my ($pid) = $region =~ /-(\d+)-\d+$/;
-    kill 'KILL', $program->{pid};
-    kill 'KILL', $pid;
-    end($program);
-    until_(sub { !-e "/proc/$pid/exe" });
+    ($region, my $pid) = orphan('forged.paw');
     open my $file, '+<', $region or die;
     seek $file, 1152, 0;
     print {$file} pack 'L', $who;
@@ -102,15 +110,8 @@ for my $who (1, 0x80000001, $$) {
 }
 
 # A file that names the recording, as anybody may make one: what the recording left is for the log that it was made for.
-$program = start("$rec -o its.paw $B/prog/ways");
-ok tell_($program, 300), 'a program has 300 events';
-($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
 {
-    my ($pid) = $region =~ /-(\d+)-\d+$/;
-    kill 'KILL', $program->{pid};
-    kill 'KILL', $pid;
-    end($program);
-    until_(sub { !-e "/proc/$pid/exe" });
+    ($region) = orphan('its.paw');
     system 'cp', 'its.paw', 'other.paw';
     my $was = slurp('other.paw');
     like clean('other.paw'), qr/^other\.paw: what its recording left is for \Q$dir\E\/its\.paw: eventrec --clean adds it there$/m,
@@ -123,15 +124,8 @@ ok tell_($program, 300), 'a program has 300 events';
 }
 
 # The same, and the log was moved: then it is the one that has something of the recording.
-$program = start("$rec -o its.paw $B/prog/ways");
-ok tell_($program, 300), 'a program has 300 events';
-($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
 {
-    my ($pid) = $region =~ /-(\d+)-\d+$/;
-    kill 'KILL', $program->{pid};
-    kill 'KILL', $pid;
-    end($program);
-    until_(sub { !-e "/proc/$pid/exe" });
+    orphan('its.paw');
     rename 'its.paw', 'moved.paw';
     system("$rec -o its.paw true 2>err");
     like clean('moved.paw'), qr/^moved\.paw: \d+ blocks? that lay beside it added$/m, 'a log that was moved, and another in its place';
@@ -165,20 +159,13 @@ ok tell_($program, 300), 'a program has 300 events';
 # slots, and those before it magic, order and major.
 for my $case (['slots', 20, 1], ['magic', 0, 1], ['order', 8, 0]) {
     my ($what, $at, $collected) = @$case;
-    $program = start($collected ? "$rec -o over.paw $B/prog/ways" : "env PAWPRINT_LOG=over.paw $B/prog/ways");
-    ok tell_($program, 300), "a program has 300 events, $what";
-    ($region) = grep { !/\.log$/ && /-\d+-0$/ } left();
-    my ($pid) = $region =~ /-(\d+)-\d+$/;
-    kill 'KILL', $program->{pid};
-    kill 'KILL', $pid if $collected;
-    end($program);
-    until_(sub { !-e "/proc/$pid/exe" });
+    ($region, my $pid) = orphan('over.paw', !$collected);
     open my $file, '+<', $region or die;
     seek $file, $at, 0;
     print {$file} "\xee\xee\xee\xee";
     close $file;
     my $over = 'its beginning was written over, or its file cut, by the program, so that nothing can be read of it';
-    like clean(), qr/^\Q$region\E: of process $pid, .*: \Q$over\E; it stays until it is a minute old$/m, 'it is named';
+    like clean(), qr/^\Q$region\E: of process $pid, .*: \Q$over\E; it stays until it is a minute old$/m, "$what: it is named";
     my $check = `$B/bin/eventcnv --check over.paw 2>&1`;
     is $? >> 8, 1, 'the log lacks it';
     unlike $check, qr/\Q$region\E, which is gone/, 'what is there is not said to be gone';
