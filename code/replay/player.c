@@ -20,7 +20,7 @@
 #include "base/readclock.h"
 #include "base/resident.h"
 #include "log/logfile.h"
-#include "replay/contents.h"
+#include "replay/verify.h"
 #include "replay/visits.h"
 #include "replay/wait.h"
 
@@ -45,11 +45,6 @@ typedef struct PlayThreadStruct {
   pthread_t thread;
 } __attribute__((aligned(64))) PlayThreadStruct, *PlayThread;
 
-typedef struct PlayKeptStruct { /* what --verify knows of a slot's object */
-  uint64_t size, seed;
-  Bool live;
-} PlayKeptStruct, *PlayKept;
-
 struct PlayStruct {
   PlayParamsStruct params;
   PlayAllocator allocator;
@@ -65,11 +60,10 @@ struct PlayStruct {
   PlayPool pool;                 /* by the script's number */
   void **slots;
   VisitsStruct visits;           /* of one thread: after each operation an object is visited */
-  PlayKept kept;                 /* NULL without verify */
+  VerifyStruct verify;           /* of params.verify */
   uint64_t begin;                /* ns */
   uint64_t waited;               /* as a thread's, of who starts the threads */
   uint64_t completed;            /* epochs that all are done with, and all before them; atomic */
-  uint64_t faults;               /* atomic */
   uint32_t failed;               /* atomic: a thread cannot go on, and result->message says why */
 };
 
@@ -124,7 +118,7 @@ Bool PlayCheck(Play play)
         play->runners[i].done > play->runners[i].list->count)
       return FALSE;
   return play->result != NULL && play->from % PlayPAGE == 0 && play->from <= play->header.table[0].offset &&
-         play->completed <= PlayTableCount(play, ScriptEPOCHS) && (play->kept != NULL) == play->params.verify;
+         play->completed <= PlayTableCount(play, ScriptEPOCHS) && (play->verify.kept != NULL) == play->params.verify;
 }
 
 /* playTables -- read the header, and map all tables; FALSE: errno says why not */
@@ -167,9 +161,10 @@ static Bool playRoom(Play play)
   play->visits.random = 0x9e3779b97f4a7c15u; /* the same for each allocator */
   play->visits.sizes = play->visits.on ? playMap(slots * sizeof(uint32_t), TRUE) : NULL;
   play->visits.recent = play->visits.on ? playMap(VisitsRECENT * sizeof(uint32_t), TRUE) : NULL;
-  play->kept = play->params.verify ? playMap(slots * sizeof *play->kept, TRUE) : NULL;
+  play->verify.kept = play->params.verify ? playMap(slots * sizeof *play->verify.kept, TRUE) : NULL;
   if (play->runners == NULL || play->pool == NULL || play->slots == NULL || buffers == NULL ||
-      (play->params.verify && play->kept == NULL) || (play->visits.on && (play->visits.sizes == NULL || play->visits.recent == NULL)))
+      (play->params.verify && play->verify.kept == NULL) ||
+      (play->visits.on && (play->visits.sizes == NULL || play->visits.recent == NULL)))
     return FALSE;
   for (i = 0; i < play->threads; ++i)
     play->runners[i] =
@@ -189,6 +184,7 @@ Play PlayLoad(PlayResult result, PlayParams params)
   }
   play->params = *params;
   play->result = result;
+  play->verify.fault = result->fault;
   if (!playTables(play))
     playFail(play, "cannot read the script: %s", strerror(errno));
   else if (!playRoom(play))
@@ -311,63 +307,6 @@ static void playTouched(Play play, ScriptOp op)
     p[at] = 1;
 }
 
-static void playFault(Play play, unsigned kind, void *addr, uint64_t size, Size offset)
-{
-  uint64_t i = __atomic_fetch_add(&play->faults, 1, __ATOMIC_RELAXED);
-
-  if (i < PlayFaultsMAX)
-    play->result->fault[i] = (PlayFaultStruct){.kind = kind, .addr = (Word)addr, .size = size, .offset = offset};
-}
-
-static void playVerifyAlign(Play play, ScriptOp op, void *addr)
-{
-  Size align = play->pool[op->pool].align;
-
-  /* malloc promises the alignment of what fits the size: 8 bytes need no more than 8. */
-  while (align > 1 && align > op->size)
-    align /= 2;
-  if (op->kind == ScriptALIGNED)
-    align = (Size)1 << op->align;
-  if (((Word)addr & (align - 1)) != 0)
-    playFault(play, PlayFaultALIGN, addr, op->size, align);
-}
-
-static void playVerifyNew(Play play, ScriptOp op, void *addr)
-{
-  PlayKept kept = &play->kept[op->slot];
-  Size bad;
-
-  playVerifyAlign(play, op, addr);
-  if (op->kind == ScriptZERO && !ContentsZero(&bad, addr, op->size))
-    playFault(play, PlayFaultZERO, addr, op->size, bad);
-  kept->seed += (uint64_t)op->slot * 0x2545f4914f6cdd1dull + 1;
-  kept->size = op->size;
-  kept->live = TRUE;
-  ContentsFill(addr, op->size, kept->seed);
-}
-
-static void playVerifyOld(Play play, uint32_t slot, void *addr, Bool dies)
-{
-  PlayKept kept = &play->kept[slot];
-  Size bad;
-
-  if (kept->live && !ContentsAre(&bad, addr, kept->size, kept->size, kept->seed))
-    playFault(play, PlayFaultOVERLAP, addr, kept->size, bad);
-  kept->live = kept->live && !dies;
-}
-
-static void playVerifyResized(Play play, ScriptOp op, void *addr)
-{
-  PlayKept kept = &play->kept[op->slot];
-  Size common = kept->size < op->size ? kept->size : op->size, bad;
-
-  playVerifyAlign(play, op, addr);
-  if (!ContentsAre(&bad, addr, common, kept->size, kept->seed))
-    playFault(play, PlayFaultLOST, addr, op->size, bad);
-  ContentsFill(addr, op->size, kept->seed);
-  kept->size = op->size;
-}
-
 /* playSized -- the slot's object has this size now; `new`: it may be visited from now on */
 static inline void playSized(Play play, ScriptOp op, Bool new)
 {
@@ -389,7 +328,7 @@ static inline void playNew(Play play, PlayThread runner, ScriptOp op, Bool verif
     play->slots[op->slot] = playABSENT;
     ++runner->failures;
   } else if (verify)
-    playVerifyNew(play, op, addr);
+    VerifyNew(&play->verify, op, addr, play->pool[op->pool].align);
   else
     playTouch(play, addr, 0, op->size);
   playSized(play, op, TRUE);
@@ -408,7 +347,7 @@ static inline void playResize(Play play, PlayThread runner, ScriptOp op, Bool ve
     return;
   }
   if (verify)
-    playVerifyOld(play, op->slot, old, FALSE);
+    VerifyOld(&play->verify, op->slot, old, FALSE);
   addr = UNLIKELY(allocator->nothing) ? old : allocator->resize(pool, old, runner->old, op->size);
   if (UNLIKELY(addr == NULL)) {
     ++runner->failures;
@@ -416,7 +355,7 @@ static inline void playResize(Play play, PlayThread runner, ScriptOp op, Bool ve
   }
   play->slots[op->slot] = addr;
   if (verify)
-    playVerifyResized(play, op, addr);
+    VerifyResized(&play->verify, op, addr, play->pool[op->pool].align);
   else
     playTouch(play, addr, runner->old, op->size);
   playSized(play, op, FALSE);
@@ -431,7 +370,7 @@ static inline void playFree(Play play, ScriptOp op, Bool verify)
   if (UNLIKELY(addr == playABSENT))
     return;
   if (verify)
-    playVerifyOld(play, op->slot, addr, TRUE);
+    VerifyOld(&play->verify, op->slot, addr, TRUE);
   if (play->visits.on)
     VisitsRead(addr, play->visits.sizes[op->slot]); /* programs look at an object before they free it */
   if (!UNLIKELY(play->allocator->nothing) && (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops))
@@ -590,12 +529,12 @@ void PlayRun(Play play, PlayAllocator allocator)
   result->peak = ResidentPeak();
   if (play->params.verify && !playFailed(play))
     for (i = 0; i < play->header.slots; ++i) /* what lives at the end */
-      playVerifyOld(play, (uint32_t)i, play->slots[i], TRUE);
+      VerifyOld(&play->verify, (uint32_t)i, play->slots[i], TRUE);
   for (i = 0; i < play->threads; ++i) {
     result->failures += play->runners[i].failures;
     play->waited += play->runners[i].waited;
   }
   result->cpu -= play->waited < result->cpu ? play->waited : result->cpu;
-  result->faults = play->faults;
+  result->faults = play->verify.faults;
   result->done = !playFailed(play);
 }

@@ -8,6 +8,7 @@
 #include "replay/script.c"
 
 #include "replay/child.h"
+#include "replay/contents.h"
 #include "replay/report.h"
 
 #include "tap.h"
@@ -126,7 +127,7 @@ static void testPlay(void)
   PLANT(play->from, 1, PlayCheck(play), "that the tables are mapped from the middle of a page");
   PLANT(play->from, (uint64_t)1 << 40, PlayCheck(play), "that they are mapped from behind where they are");
   PLANT(play->completed, 9, PlayCheck(play), "that more epochs are over than there are");
-  PLANT(play->kept, NULL, PlayCheck(play), "that it cannot remember what is to be verified");
+  PLANT(play->verify.kept, NULL, PlayCheck(play), "that it cannot remember what is to be verified");
   PLANT(play->runners[1].play, NULL, PlayCheck(play), "that a thread does not know it");
   PLANT(play->runners[1].epoch, 9, PlayCheck(play), "that a thread is in an epoch that is not there");
   PLANT(play->runners[1].done, 100, PlayCheck(play), "that a thread has done more than it has to do");
