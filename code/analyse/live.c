@@ -130,7 +130,7 @@ static Bool liveBySite(Live live, LiveProcess process, HeapObject object)
 static Bool livePool(Live live, LiveProcess process, Index pool)
 {
   HeapTable table = &process->pool[pool]->table;
-  Bool sited = live->state->sites.count > 0;
+  Bool sited = live->state->sites.table.count > 0;
   Index i;
 
   for (i = 0; i < table->capacity; ++i) {
@@ -203,7 +203,7 @@ static Res liveRows(Live live, LiveProcess process)
   most = objects < live->top ? objects : live->top;
   if (liveRowsInit(&process->byClass, liveClassMAX) != ResOK ||
       liveRowsInit(&process->byThread, process->threads) != ResOK ||
-      liveRowsInit(&process->bySite, live->state->sites.count + 1) != ResOK ||
+      liveRowsInit(&process->bySite, live->state->sites.table.count + 1) != ResOK ||
       liveTopInit(&process->largest, most, liveBySize) != ResOK ||
       liveTopInit(&process->oldest, most, liveByAge) != ResOK)
     return ResMEMORY;
@@ -258,7 +258,7 @@ static Res liveFinish(void *view)
     return ResMEMORY;
   if (res == ResOK)
     res = ViewLabelsRead(&live->labels, live->log, &live->position);
-  if (res == ResOK && live->state->sites.count > 0)
+  if (res == ResOK && live->state->sites.table.count > 0)
     res = CodeNamesRead(live->names);
   /* Of recorded programs those that live; if none does, the last one that did counts as living. */
   for (i = 0; i < live->summary.processes && res == ResOK; ++i)

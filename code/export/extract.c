@@ -56,7 +56,8 @@ typedef struct ExtractStruct {
   Heap heap;                 /* of what comes before; or NULL */
   Bool objects;              /* something is chosen that changes the heap */
   Bool heirs;                /* and something is read for the sake of processes that have inherited */
-  Count lacking;             /* processes whose objects cannot be told */
+  HeapSitesStruct sites;     /* of its objects */
+  ExtractLackingStruct lacking;
   Res res;
   Bool second;               /* it is what is wanted that is read for them */
   Bool ahead;                /* it is read ahead, and all is as before afterwards */
@@ -152,6 +153,7 @@ static void extractFinish(Extract extract)
   free(extract->had);
   if (extract->heap != NULL)
     HeapDestroy(extract->heap);
+  HeapSitesFinish(&extract->sites);
 }
 
 /* extractDefines -- does the event define something?  A thread's stream that is not its kind's holds what does. */
@@ -210,12 +212,20 @@ static Res extractHad(Extract extract, Index number)
   return res;
 }
 
+/* extractHeapOf -- the heap, to be written */
+static ExtractHeapStruct extractHeapOf(Extract extract)
+{
+  return (ExtractHeapStruct){extract->log, extract->heap, &extract->sites, extract->rewrite, extract->symbols,
+                             &extract->lacking};
+}
+
 /* extractInherits -- a process has inherited its first objects from one that is not chosen: write them as a state dump
  * before its first event */
 static void extractInherits(void *data, HeapOperation operation)
 {
   Extract extract = data;
   Index number = operation->process;
+  ExtractHeapStruct heap;
   LogProcess parent;
 
   if (operation->kind != HeapPROCESSBEGIN || operation->revived || !extract->second || extract->process[number].told ||
@@ -226,9 +236,9 @@ static void extractInherits(void *data, HeapOperation operation)
     return;
   extract->process[number].told = TRUE;
   extract->res = extractHad(extract, number);
+  heap = extractHeapOf(extract);
   if (extract->res == ResOK)
-    extract->res = ExtractStateOf(&extract->lacking, extract->rewrite, extract->log, extract->heap, number,
-                                  operation->thread, operation->time);
+    extract->res = ExtractStateOf(&heap, number, operation->thread, operation->time);
 }
 
 /* extractPass -- read the types that `wants` wants, within the bounds of a request */
@@ -269,8 +279,8 @@ static Res extractFirst(Extract extract)
 
   PawPositionOfTime(&cut, extract->log, extract->request->from);
   if (objects)
-    HeapAtRestore(&from, extract->heap, extract->log, extract->request, &cut);
-  if (LogPositionCompare(&from, &first) > 0)
+    res = HeapAtRestore(&from, extract->heap, &extract->sites, extract->log, extract->request, &cut);
+  if (res == ResOK && LogPositionCompare(&from, &first) > 0)
     res = extractPassBefore(extract, &first, &from, FALSE);
   if (res == ResOK)
     res = extractPassBefore(extract, &from, &cut, objects);
@@ -285,11 +295,20 @@ static Bool extractHeirsWant(void *data, LogProcess process, EventType type)
   return (is & extractHEAP) != 0 && (is & (extractCHOSEN | extractBEFORE)) != 0;
 }
 
-/* extractCame -- a child frees an object that another thread of its parent had allocated during the fork */
+/* extractAsked -- an object has been resized: who asked for that, if it is known, has it */
+static void extractAsked(void *data, HeapOperation operation)
+{
+  HeapSitesAsked(&((Extract)data)->sites, operation);
+}
+
+/* extractCame -- an object has come; or a child frees one that another thread of its parent had allocated during the
+ * fork */
 static void extractCame(void *data, HeapOperation operation)
 {
   Extract extract = data;
 
+  if (!operation->inherited)
+    extractAsked(extract, operation);
   if (!extract->ahead || !operation->inherited)
     return;
   if (Grow(&extract->had, &extract->hadCapacity, extract->hads, sizeof *extract->had))
@@ -340,6 +359,7 @@ static Res extractAhead(Extract extract)
 /* extractTell -- write what lived at the cut */
 static Res extractTell(Extract extract)
 {
+  ExtractHeapStruct heap = extractHeapOf(extract);
   Res res = ResOK;
   Index i;
 
@@ -349,7 +369,7 @@ static Res extractTell(Extract extract)
       res = extractHad(extract, i);
   }
   if (res == ResOK && extract->objects)
-    res = ExtractState(&extract->lacking, extract->rewrite, extract->log, extract->heap, extract->request->from);
+    res = ExtractState(&heap, extract->request->from);
   return res;
 }
 
@@ -365,11 +385,13 @@ static Res extractHeirs(Extract extract)
 /* extractHeap -- write what the heap holds before anything that is wanted */
 static Res extractHeap(Extract extract)
 {
-  HeapClientStruct client = {extract, extractCame, HeapIgnore, HeapIgnore, extractInherits, FALSE};
+  HeapClientStruct client = {extract, extractCame, HeapIgnore, extractAsked, extractInherits, FALSE};
   LogSummaryStruct summary;
   Bool heirs = extract->heirs && extract->objects, cuts;
   Res res = HeapCreate(&extract->heap, &client, extract->log);
 
+  if (res == ResOK)
+    res = HeapSitesInit(&extract->sites);
   if (res != ResOK)
     return res;
   HeapOf(extract->heap, extract->of);
@@ -432,13 +454,13 @@ static Res extractBare(Log log, LogRewrite rewrite, LogRequest chosen)
   return LogRead(log, &request);
 }
 
-Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare,
+Res ExtractWrite(ExtractLacking lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare,
                  ExtractSymbols symbols)
 {
   ExtractStruct extract;
   Res res;
 
-  *lackingReturn = 0;
+  *lackingReturn = (ExtractLackingStruct){.objects = 0};
   LogRewritePart(rewrite, request);
   if (bare || request->count == 0)
     return extractBare(log, rewrite, request);
@@ -474,7 +496,7 @@ static void extractNote(const WriterOptionsStruct *options, Count lacking, const
 
   if (lacking == 0)
     return;
-  (void)snprintf(line, sizeof line, "%zu process%s no events to tell what %s", lacking,
+  (void)snprintf(line, sizeof line, "%zu process%s no events to tell %s", lacking,
                  lacking == 1 ? " has" : "es have", what);
   options->note(options->data, line);
 }
@@ -483,7 +505,8 @@ static Res extractRead(Writer rewrite, LogRequest request)
 {
   const WriterOptionsStruct *options = LogRewriteOptions(rewrite);
   ExtractSymbols symbols = NULL;
-  Count lacking = 0;
+  ExtractLackingStruct lacking = {.objects = 0};
+  Count without = 0;
   Res res = ResOK;
 
   if (options->symbols != NULL)
@@ -491,10 +514,11 @@ static Res extractRead(Writer rewrite, LogRequest request)
   if (res == ResOK)
     res = ExtractWrite(&lacking, options->log, rewrite, request, options->bare ? NULL : options->of, options->bare,
                        symbols);
-  extractNote(options, lacking, "lived at the cut; that is left out");
+  extractNote(options, lacking.objects, "what lived at the cut; that is left out");
+  extractNote(options, lacking.callers, "who asked for what lived at the cut; that is left out");
   if (res == ResOK && symbols != NULL) {
-    ExtractSymbolsWrite(&lacking, symbols);
-    extractNote(options, lacking, "code addresses are; their symbols are left out");
+    ExtractSymbolsWrite(&without, symbols);
+    extractNote(options, without, "what code addresses are; their symbols are left out");
   }
   ExtractSymbolsDestroy(symbols);
   return res;

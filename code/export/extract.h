@@ -14,7 +14,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "export/rewrite.h"
-#include "heap/heap.h"
+#include "heap/heapat.h"
 #include "heap/processevents.h"
 
 /* ---- Symbols that an extract gets (extractsymbols.c) ----
@@ -25,11 +25,19 @@
 typedef struct ExtractSymbolsStruct *ExtractSymbols;
 
 /* ExtractSymbolsCreate -- ResMEMORY.  ExtractSymbolsEvent -- an event is written; FALSE: no memory.
+ * ExtractSymbolsSite -- so is one that was not recorded, for a call that returns to `site`, at `time` (ns)
  * ExtractSymbolsWrite -- behind all events; *lackingReturn is how many processes have no types for that. */
 extern Res ExtractSymbolsCreate(ExtractSymbols *writerReturn, LogRewrite rewrite, Log log, CodeSymbols symbols);
 extern void ExtractSymbolsDestroy(ExtractSymbols writer); /* NULL is none */
 extern Bool ExtractSymbolsEvent(ExtractSymbols writer, LogEvent event);
+extern Bool ExtractSymbolsSite(ExtractSymbols writer, LogProcess process, uint64_t time, uint64_t site);
 extern void ExtractSymbolsWrite(Count *lackingReturn, ExtractSymbols writer);
+
+/* How many processes have a registry that lacks the events to tell */
+typedef struct ExtractLackingStruct {
+  Count objects; /* what lives in them, */
+  Count callers; /* or who asked for that */
+} ExtractLackingStruct, *ExtractLacking;
 
 /* ExtractWrite -- read a part of `log`, and write it with `rewrite`, whose end is left to the caller
  *
@@ -38,29 +46,36 @@ extern void ExtractSymbolsWrite(Count *lackingReturn, ExtractSymbols writer);
  *          read, and not written
  * bare     nothing but what was chosen
  * symbols  is told of each event that is written; or NULL
- * lackingReturn  processes whose live objects cannot be written, because their registry lacks the events for it
  * returns  ResMEMORY, ResIO: reading stopped; a failure to write is in the output
  * cost     what comes before the part is read, too, for definitions, and for the heap from the nearest check point on
  *          (heap/heapat.h)
  */
-extern Res ExtractWrite(Count *lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare,
+extern Res ExtractWrite(ExtractLacking lackingReturn, Log log, LogRewrite rewrite, LogRequest request, OfProcess of, Bool bare,
                         ExtractSymbols symbols);
 
 /* ---- The state dump with which an extract begins (extractstate.c) ----
  *
- * Between StateBegin and StateEnd stands a PoolLive for each live object, at one moment before the cut.  What was not
+ * Between StateBegin and StateEnd stands a PoolLive for each live object, or a PoolLiveSite or PoolLiveStack where it is
+ * known who asked for it, at one moment before the cut.  What was not
  * settled at the cut (a resize that goes on, an event that waits for another) follows at its own time, still before the
  * cut; so do objects that were allocated meanwhile.  At every later time the cut log's live heap is the uncut one's. */
 
-/* ExtractState -- write what lives in `heap`, which has taken all events before `from` (ns), in all its processes that
+/* A heap of `log` that is to be written. */
+typedef struct ExtractHeapStruct {
+  Log log;
+  Heap heap;
+  HeapSites sites;        /* of its objects */
+  LogRewrite rewrite;
+  ExtractSymbols symbols; /* is told of the sites that are written; or NULL */
+  ExtractLacking lacking; /* counts the processes that lack events: what these would say is left out */
+} ExtractHeapStruct, *ExtractHeap;
+
+/* ExtractState -- write what lives in a heap, which has taken all events before `from` (ns), in all its processes that
  * are shown
- * ExtractStateOf -- in one process
+ * ExtractStateOf -- in one process; its dump is in the stream of `thread`, NULL: its first
  *
- * thread          the thread whose stream gets that process's dump; NULL: its first
- * lackingReturn   how many processes lack the event types for a dump: theirs is left out
- * returns         ResMEMORY; a failure to write is in the output */
-extern Res ExtractState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from);
-extern Res ExtractStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
-                          uint64_t from);
+ * returns  ResMEMORY; a failure to write is in the output */
+extern Res ExtractState(ExtractHeap heap, uint64_t from);
+extern Res ExtractStateOf(ExtractHeap heap, Index number, HeapThread thread, uint64_t from);
 
 #endif /* EXPORT_EXTRACT_H */

@@ -16,12 +16,18 @@ enum {
   stateBEGIN, stateEND, stateLIVE, stateLIVEEND, stateALLOC, stateALIGNED, stateFREE, stateRESIZE, stateRESIZED,
   stateTYPES
 };
+/* Each of them may have a form that says who asked, by a site or by a stack (HeapPlain). */
+enum { statePLAIN, stateSITED, stateSTACKED, stateFORMS };
+
 static const char *const stateName[stateTYPES] = {"StateBegin", "StateEnd", "PoolLive", "PoolLiveEnd", "PoolAlloc",
   "PoolAllocAligned", "PoolFree", "PoolResizeBegin", "PoolResizeEnd"};
 
 /* Values for parameters, by name. */
-enum { statePOOL, stateADDR, stateSIZE, stateALIGN, stateOLD, stateCOUNT, stateKINDS, stateVALUES };
-static const char *const stateParam[stateVALUES] = {"pool", "addr", "size", "align", "old", "count", "kinds"};
+enum {
+  statePOOL, stateADDR, stateSIZE, stateALIGN, stateOLD, stateCOUNT, stateKINDS, stateSITE, stateSTACK, stateVALUES
+};
+static const char *const stateParam[stateVALUES] = {"pool", "addr", "size", "align", "old", "count", "kinds", "site",
+                                                    "stack"};
 
 /* One event that is written at its own time. */
 typedef struct stateItemStruct {
@@ -36,7 +42,10 @@ typedef struct stateStruct {
   LogRewrite rewrite;
   LogProcess process;
   Heap heap;
-  EventType type[stateTYPES]; /* NULL: the process has none */
+  HeapSites sites;
+  ExtractSymbols symbols; /* or NULL */
+  EventType type[stateTYPES][stateFORMS]; /* NULL: the process has none */
+  Bool lacks;             /* a form that says who asked was wanted, and the process has none */
   uint64_t extract;       /* ticks: the cut; the whole dump comes before it */
   uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two; what comes at its
                              own time comes later, and what has taken the place of something gone one tick later */
@@ -61,16 +70,39 @@ static void stateTypes(State state)
   Registry registry = state->process->registry;
   Index i, j;
 
-  for (i = 0; i < registry->count; ++i)
+  for (i = 0; i < registry->count; ++i) {
+    EventType type = &registry->types[i];
+    Size plain = HeapPlain(type);
+    unsigned form = plain == type->nameLength ? statePLAIN :
+                    TypeCacheParam(type, stateParam[stateSTACK], "PAWUD") >= 0 ? stateSTACKED : stateSITED;
     for (j = 0; j < stateTYPES; ++j)
-      if (TypeCacheNamed(&registry->types[i], stateName[j]))
-        state->type[j] = &registry->types[i];
+      if (plain == strlen(stateName[j]) && memcmp(type->name, stateName[j], plain) == 0)
+        state->type[j][form] = type;
+  }
+}
+
+/* stateType -- the type of an event that was asked for by `site` (HeapSiteIsStack), which becomes one of its values.
+ * The stack of another process has no frames in this one: an object that was inherited does not say who asked. */
+static EventType stateType(State state, unsigned which, uint64_t site, uint64_t *value)
+{
+  Bool stack = HeapSiteIsStack(site);
+  unsigned form = stack ? stateSTACKED : stateSITED;
+
+  if (site == 0 || (stack && HeapSiteProcess(site) != state->process->number))
+    return state->type[which][statePLAIN];
+  value[stack ? stateSTACK : stateSITE] = stack ? HeapSiteNumber(site) : site;
+  if (state->type[which][form] == NULL) {
+    state->lacks = TRUE;
+    return state->type[which][statePLAIN];
+  }
+  if (!stack && state->symbols != NULL && !ExtractSymbolsSite(state->symbols, state->process, state->baseTime, site))
+    state->res = ResMEMORY;
+  return state->type[which][form];
 }
 
 /* stateTell -- write a made-up event, if the process has its type; parameters that `value` does not have are 0 */
-static void stateTell(State state, unsigned which, HeapThread thread, uint64_t ticks, const uint64_t *value)
+static void stateTell(State state, EventType type, HeapThread thread, uint64_t ticks, const uint64_t *value)
 {
-  EventType type = state->type[which];
   uint64_t param[EventParamMAX] = {0};
   Index j;
 
@@ -84,12 +116,18 @@ static void stateTell(State state, unsigned which, HeapThread thread, uint64_t t
   (void)LogRewriteMake(state->rewrite, state->process, type, thread->serial, thread->id, ticks, param, "");
 }
 
+/* stateTellPlain -- write one that nobody asked for */
+static void stateTellPlain(State state, unsigned which, HeapThread thread, uint64_t ticks, const uint64_t *value)
+{
+  stateTell(state, state->type[which][statePLAIN], thread, ticks, value);
+}
+
 /* stateMark -- StateBegin or StateEnd */
 static void stateMark(State state, unsigned which, HeapThread thread, uint64_t ticks)
 {
-  uint64_t value[stateVALUES] = {[stateKINDS] = (uint64_t)1 << state->type[stateLIVE]->kind};
+  uint64_t value[stateVALUES] = {[stateKINDS] = (uint64_t)1 << state->type[stateLIVE][statePLAIN]->kind};
 
-  stateTell(state, which, thread, ticks, value);
+  stateTellPlain(state, which, thread, ticks, value);
 }
 
 /* stateOther -- a thread of the process but this one, that has not ended if there is such a one; NULL */
@@ -109,7 +147,7 @@ static void statePoolEnd(State state)
 {
   if (state->pool != NULL && !state->stating) {
     uint64_t value[stateVALUES] = {[statePOOL] = state->pool->addr, [stateCOUNT] = state->told};
-    stateTell(state, stateLIVEEND, state->thread, state->base - 1, value);
+    stateTellPlain(state, stateLIVEEND, state->thread, state->base - 1, value);
   }
   state->pool = NULL;
   state->told = 0;
@@ -165,7 +203,7 @@ static void stateGone(void *data, HeapPool pool, uint64_t addr)
   State state = data;
   uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = addr};
 
-  stateTell(state, stateFREE, state->thread, state->base, value);
+  stateTellPlain(state, stateFREE, state->thread, state->base, value);
 }
 
 static int stateCompare(const void *a, const void *b)
@@ -219,8 +257,9 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
   uint64_t value[stateVALUES] = {[statePOOL] = pool->addr, [stateADDR] = object->addr, [stateSIZE] = object->size};
 
   HeapInputStruct input = {.kind = HeapInALLOC, .addr = object->addr, .size = object->size, .align = object->align,
-                           .pool = pool, .thread = thread};
+                           .site = HeapSitesOf(state->sites, object), .pool = pool, .thread = thread};
   uint64_t when = stateWhen(state, pool, object);
+  EventType live = stateType(state, stateLIVE, input.site, value);
 
   if (thread->inherited) /* which has no stream in this process */
     input.thread = thread = &state->nobody;
@@ -228,12 +267,12 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
   if (state->stating && (object->stale != 0) != state->stale)
     return;
   if ((when != 0 || HeapIsGone(state->heap, state->process->number, pool, object->addr)) &&
-      state->type[stateALLOC] != NULL) {
+      state->type[stateALLOC][statePLAIN] != NULL) {
     stateLater(state, &input, when != 0 ? when : state->base + 1, FALSE, NULL);
     return;
   }
   if (state->stale) {
-    stateTell(state, stateLIVE, thread, state->base - 3, value);
+    stateTell(state, live, thread, state->base - 3, value);
     return;
   }
   stateBegin(state, thread);
@@ -242,7 +281,7 @@ static void stateObject(void *data, HeapPool pool, HeapThread thread, HeapObject
   state->pool = pool;
   ++state->told;
   /* All are in one thread's stream, and so in one order. */
-  stateTell(state, stateLIVE, state->thread, state->base - 1, value);
+  stateTell(state, live, state->thread, state->base - 1, value);
 }
 
 /* stateItems -- write what comes at its own time */
@@ -260,9 +299,9 @@ static void stateItems(State state)
     uint64_t value[stateVALUES] = {[statePOOL] = input->pool->addr, [stateADDR] = input->addr,
                                    [stateSIZE] = input->size, [stateALIGN] = (uint64_t)1 << input->align,
                                    [stateOLD] = input->kind == HeapInBEGIN ? input->addr : input->old};
-    if (input->kind == HeapInALLOC && input->align > 0 && state->type[stateALIGNED] != NULL)
+    if (input->kind == HeapInALLOC && input->align > 0 && state->type[stateALIGNED][statePLAIN] != NULL)
       which = stateALIGNED;
-    stateTell(state, which, input->thread, state->item[i].ticks, value);
+    stateTell(state, stateType(state, which, input->site, value), input->thread, state->item[i].ticks, value);
   }
 }
 
@@ -312,28 +351,31 @@ static Res stateProcess(State state, uint64_t from)
   return res == ResOK ? state->res : res;
 }
 
-Res ExtractStateOf(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, Index number, HeapThread thread,
-                   uint64_t from)
+Res ExtractStateOf(ExtractHeap heap, Index number, HeapThread thread, uint64_t from)
 {
-  stateStruct state = {.rewrite = rewrite, .process = LogProcessAt(log, number), .heap = heap};
+  stateStruct state = {.rewrite = heap->rewrite, .process = LogProcessAt(heap->log, number), .heap = heap->heap,
+                       .sites = heap->sites, .symbols = heap->symbols};
+  Res res = ResOK;
 
   state.nobody.id = thread != NULL ? thread->id : HeaderLeader(&state.process->header);
   state.nobody.serial = thread != NULL ? thread->serial : 0;
   stateTypes(&state);
-  if (state.type[stateBEGIN] != NULL && state.type[stateEND] != NULL && state.type[stateLIVE] != NULL)
-    return stateProcess(&state, from);
-  ++*lackingReturn;
-  return ResOK;
+  if (state.type[stateBEGIN][statePLAIN] != NULL && state.type[stateEND][statePLAIN] != NULL &&
+      state.type[stateLIVE][statePLAIN] != NULL)
+    res = stateProcess(&state, from);
+  else
+    ++heap->lacking->objects;
+  heap->lacking->callers += state.lacks;
+  return res;
 }
 
-Res ExtractState(Count *lackingReturn, LogRewrite rewrite, Log log, Heap heap, uint64_t from)
+Res ExtractState(ExtractHeap heap, uint64_t from)
 {
   Index i;
   Res res = ResOK;
 
-  *lackingReturn = 0;
-  for (i = 0; i < LogProcesses(log) && res == ResOK; ++i)
-    if (HeapHas(heap, i))
-      res = ExtractStateOf(lackingReturn, rewrite, log, heap, i, NULL, from);
+  for (i = 0; i < LogProcesses(heap->log) && res == ResOK; ++i)
+    if (HeapHas(heap->heap, i))
+      res = ExtractStateOf(heap, i, NULL, from);
   return res;
 }

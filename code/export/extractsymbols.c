@@ -80,19 +80,19 @@ static void symbolsPlan(SymbolsPlan plan, EventType type)
 }
 
 /* symbolsMeet -- an address; FALSE: no memory */
-static Bool symbolsMeet(ExtractSymbols writer, LogEvent event, uint64_t address, CodeKind kind)
+static Bool symbolsMeet(ExtractSymbols writer, LogProcess process, uint64_t time, uint64_t address, CodeKind kind)
 {
   ModuleMap modules = CodeSymbolsModules(writer->symbols);
   uint64_t code = CodeInside(address, kind);
-  Module module = ModuleMapFind(modules, event->process->number, event->time, code);
-  symbolsKeyStruct key = {event->process->number, ModuleMapNumber(modules, module), code};
+  Module module = ModuleMapFind(modules, process->number, time, code);
+  symbolsKeyStruct key = {process->number, ModuleMapNumber(modules, module), code};
   Count known = writer->keys.count;
   uint32_t number = StringsAdd(&writer->keys, (const char *)&key, sizeof key);
 
   if (number == 0 || (number > known && !Grow(&writer->met, &writer->capacity, writer->mets, sizeof *writer->met)))
     return FALSE;
   if (number > known)
-    writer->met[writer->mets++] = (symbolsMetStruct){event->process, event->time, address, kind};
+    writer->met[writer->mets++] = (symbolsMetStruct){process, time, address, kind};
   return TRUE;
 }
 
@@ -107,10 +107,15 @@ Bool ExtractSymbolsEvent(ExtractSymbols writer, LogEvent event)
     symbolsPlan(plan, event->type);
   for (i = 0; i < plan->count; ++i) {
     uint64_t address = LogEventWord(event, plan->param[i]);
-    if (address != 0 && !symbolsMeet(writer, event, address, plan->kind[i]))
+    if (address != 0 && !symbolsMeet(writer, event->process, event->time, address, plan->kind[i]))
       return FALSE;
   }
   return TRUE;
+}
+
+Bool ExtractSymbolsSite(ExtractSymbols writer, LogProcess process, uint64_t time, uint64_t site)
+{
+  return symbolsMeet(writer, process, time, site, CodeCALL);
 }
 
 static int symbolsCompare(const void *a, const void *b)

@@ -83,7 +83,7 @@ static Res trackBefore(TrackBuilder builder, LogRequest drawn)
 
   builder->before = TRUE;
   PawPositionOfTime(&to, builder->log, drawn->from);
-  HeapAtRestore(&from, builder->heap, builder->log, drawn, &to);
+  (void)HeapAtRestore(&from, builder->heap, NULL, builder->log, drawn, &to);
   res = beforeRead(builder, drawn, &from, &to);
   HeapCatchUp(builder->heap);
   if (res == ResOK)

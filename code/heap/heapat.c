@@ -21,33 +21,56 @@ enum {
 
 /* Sites */
 
-/* atSiteAdd -- the number of a site, from 1; 0: there is no room for it */
-static uint32_t atSiteAdd(HeapAt state, uint64_t site)
+Res HeapSitesInit(HeapSites sites)
 {
-  HeapObject place = HeapTableSeek(&state->sites, site);
-  Count count = state->sites.count;
+  *sites = (HeapSitesStruct){.capacity = 0};
+  return HeapTableInit(&sites->table);
+}
+
+void HeapSitesFinish(HeapSites sites)
+{
+  HeapTableFinish(&sites->table);
+  free(sites->site);
+  *sites = (HeapSitesStruct){.capacity = 0};
+}
+
+/* sitesAdd -- the number of a site, from 1; 0: there is no room for it */
+static uint32_t sitesAdd(HeapSites sites, uint64_t site)
+{
+  HeapObject place = HeapTableSeek(&sites->table, site);
+  Count count = sites->table.count;
 
   if (LIKELY(place->addr != 0))
     return place->client;
-  if (count == atSitesMAX || !Grow(&state->site, &state->siteCapacity, count, sizeof *state->site) ||
-      (place = HeapTablePut(&state->sites, site)) == NULL)
+  if (count == atSitesMAX || !Grow(&sites->site, &sites->capacity, count, sizeof *sites->site) ||
+      (place = HeapTablePut(&sites->table, site)) == NULL)
     return 0;
-  state->site[count] = site;
+  sites->site[count] = site;
   place->client = (uint32_t)count + 1;
   return place->client;
 }
 
+void HeapSitesAsked(HeapSites sites, HeapOperation operation)
+{
+  if (operation->site != 0)
+    operation->object->client = sitesAdd(sites, operation->site);
+}
+
+uint64_t HeapSitesOf(const HeapSitesStruct *sites, const HeapObjectStruct *object)
+{
+  AVER_CRITICAL(object->client <= sites->table.count);
+  return object->client == 0 ? 0 : sites->site[object->client - 1];
+}
+
 uint64_t HeapAtSite(HeapAt state, const HeapObjectStruct *object)
 {
-  AVER_CRITICAL(object->client <= state->sites.count);
-  return object->client == 0 ? 0 : state->site[object->client - 1];
+  return HeapSitesOf(&state->sites, object);
 }
 
 /* atAsked -- give an object the site of its allocation or last resize, if that was recorded */
 static void atAsked(void *data, HeapOperation operation)
 {
-  if (operation->site != 0)
-    operation->object->client = atSiteAdd(data, operation->site);
+  HeapSitesAsked(&((HeapAt)data)->sites, operation);
 }
 
 /* atTellAlloc, atTellResize -- the same, and call the client's hook; the others only do that */
@@ -89,15 +112,15 @@ static Res atSave(HeapAt state, HeapBytes to)
   Index i;
 
   HeapCatchUp(state->heap); /* which may come upon sites */
-  HeapBytesPut(to, state->sites.count);
-  for (i = 0; i < state->sites.count; ++i)
-    HeapBytesPut(to, state->site[i]);
+  HeapBytesPut(to, state->sites.table.count);
+  for (i = 0; i < state->sites.table.count; ++i)
+    HeapBytesPut(to, state->sites.site[i]);
   return HeapSave(to, state->heap);
 }
 
-/* atSites -- read the sites into `state`, or skip them if that is NULL; FALSE: they are impossible, or there is no room
- * for them in so many bytes of memory, of which those that they take are subtracted */
-static Bool atSites(Count *countReturn, Size *room, HeapAt state, HeapBytes from)
+/* atSites -- read the sites, or skip them if `sites` is NULL; FALSE: they are impossible, or there is no room for them
+ * in so many bytes of memory, of which those that they take are subtracted */
+static Bool atSites(Count *countReturn, Size *room, HeapSites sites, HeapBytes from)
 {
   uint64_t count = HeapBytesGet(from), i;
 
@@ -106,7 +129,7 @@ static Bool atSites(Count *countReturn, Size *room, HeapAt state, HeapBytes from
   *room -= (Size)count * atSiteBYTES;
   for (i = 0; i < count && !from->failed; ++i) {
     uint64_t site = HeapBytesGet(from);
-    if (state != NULL && (site == 0 || atSiteAdd(state, site) != i + 1))
+    if (sites != NULL && (site == 0 || sitesAdd(sites, site) != i + 1))
       return FALSE;
   }
   *countReturn = (Count)count;
@@ -132,45 +155,35 @@ static Size atRoom(Log log)
   return atRoomMIN + (Size)(events < bytes ? events : bytes);
 }
 
-/* atPoint -- restore the nearest check point before `before`, its sites to `state` if that is not NULL; else why not */
-static Res atPoint(LogPosition position, Heap heap, HeapAt state, Log log, const LogPositionStruct *before)
+/* atPoint -- restore the nearest check point before `before`, its sites to `sites` if that is not NULL; else why not */
+static Res atPoint(LogPosition position, Heap heap, HeapSites sites, Log log, const LogPositionStruct *before)
 {
   HeapBytesStruct from = {.next = 0};
   IndexFile file = LogKnown(log);
   Size room = file != NULL ? atRoom(log) : 0;
-  Count sites;
+  Count count;
   Res res = file != NULL ? IndexFileNearest(position, &from.bytes, &from.size, file, HeapSaveVERSION, before) : ResEND;
 
-  if (res == ResOK && !atSites(&sites, &room, state, &from))
+  if (res == ResOK && !atSites(&count, &room, sites, &from))
     res = ResFORMAT;
   if (res == ResOK)
-    res = HeapRestore(heap, &from, sites, room);
+    res = HeapRestore(heap, &from, count, room);
   free(from.bytes);
   return res;
 }
 
-void HeapAtRestore(LogPosition position, Heap heap, Log log, const LogRequestStruct *only,
-                   const LogPositionStruct *before)
+Res HeapAtRestore(LogPosition position, Heap heap, HeapSites sites, Log log, const LogRequestStruct *only,
+                  const LogPositionStruct *before)
 {
   static const LogPositionStruct first = LogPositionFIRST;
 
-  if (!atAll(only) || atPoint(position, heap, NULL, log, before) != ResOK)
-    *position = first;
-}
-
-/* atRestore -- the same for a state and its sites; ResMEMORY */
-static Res atRestore(HeapAt state, const LogPositionStruct *before)
-{
-  static const LogPositionStruct first = LogPositionFIRST;
-
-  if (atPoint(&state->from, state->heap, state, state->log, before) == ResOK)
+  if (atAll(only) && atPoint(position, heap, sites, log, before) == ResOK)
     return ResOK;
-  state->from = first;
-  HeapTableFinish(&state->sites);
-  free(state->site);
-  state->site = NULL;
-  state->siteCapacity = 0;
-  return HeapTableInit(&state->sites);
+  *position = first;
+  if (sites == NULL)
+    return ResOK;
+  HeapSitesFinish(sites); /* of a check point that was not used */
+  return HeapSitesInit(sites);
 }
 
 /* The request */
@@ -216,7 +229,7 @@ static Res atMake(HeapAt *stateReturn, Log log, HeapClient told)
     free(state);
     return ResMEMORY;
   }
-  if (HeapTableInit(&state->sites) != ResOK) {
+  if (HeapSitesInit(&state->sites) != ResOK) {
     HeapAtDestroy(state);
     return ResMEMORY;
   }
@@ -236,7 +249,7 @@ Res HeapAtCreate(HeapAt *stateReturn, Log log, const LogRequestStruct *only, con
   atRequest(state, only);
   if (client == NULL && atAll(only) && only->from == 0 && only->to == UINT64_MAX && only->start == NULL &&
       only->end == NULL && only->count == UINT64_MAX)
-    res = atRestore(state, position);
+    res = HeapAtRestore(&state->from, state->heap, &state->sites, log, only, position);
   if (res != ResOK)
     HeapAtDestroy(state);
   return res;
@@ -244,9 +257,8 @@ Res HeapAtCreate(HeapAt *stateReturn, Log log, const LogRequestStruct *only, con
 
 void HeapAtDestroy(HeapAt state)
 {
-  HeapTableFinish(&state->sites);
+  HeapSitesFinish(&state->sites);
   HeapDestroy(state->heap);
-  free(state->site);
   free(state);
 }
 

@@ -21,19 +21,33 @@
 #include "log/indexfile.h"
 #include "request/request.h"
 
+/* Who asked for objects, by number: an object's `client` is the number of its site (HeapSiteIsStack); 0 is none. */
+typedef struct HeapSitesStruct {
+  HeapTableStruct table; /* by site; `client` is the site's place in `site` plus one */
+  uint64_t *site;        /* owned; table.count of them */
+  Count capacity;
+} HeapSitesStruct, *HeapSites;
+
 typedef struct HeapAtStruct {
   Log log;
   Heap heap;                  /* to be looked at with heaplook.h once it is settled */
   LogRequestStruct request;   /* the caller serves it next, and may set all hooks but `event`; its data is the state */
   LogRequestStruct only;      /* the one that was given */
   LogPositionStruct from, to; /* the request's bounds */
-  HeapTableStruct sites;      /* by address; `client` is the place in `site` plus one, as it is an object's */
-  uint64_t *site;             /* owned */
-  Count siteCapacity;
+  HeapSitesStruct sites;
   HeapClientStruct client;    /* the client that gets the operations; all 0: none */
 } HeapAtStruct, *HeapAt;
 
 enum { HeapAtIntervalMIN = 65536 }; /* events between two check points at least */
+
+/* HeapSitesInit -- none yet; ResMEMORY.  HeapSitesFinish frees their memory; sites of zeros have none.
+ * HeapSitesAsked -- give the object of an allocation or a resize the number of who asked for it, if that was recorded.
+ *   More than 16 M sites are not told apart: objects of the others have the number 0.
+ * HeapSitesOf -- who asked for an object; 0: not known */
+extern Res HeapSitesInit(HeapSites sites);
+extern void HeapSitesFinish(HeapSites sites);
+extern void HeapSitesAsked(HeapSites sites, HeapOperation operation);
+extern uint64_t HeapSitesOf(const HeapSitesStruct *sites, const HeapObjectStruct *object);
 
 /* HeapAtCreate -- the state before `position`, once its request was served and HeapSettle has been called for its heap.
  * If the request is left early, the state is the one where it was left.
@@ -51,11 +65,13 @@ extern void HeapAtDestroy(HeapAt state);
 extern uint64_t HeapAtSite(HeapAt state, const HeapObjectStruct *object);
 
 /* HeapAtRestore -- restore an empty heap from the nearest check point before `position`, if there is one that can be
- * had and `only` chooses all events.  No hook is called, and the objects' `client` is meaningless.
+ * had and `only` chooses all events.  No hook is called.
  * positionReturn  where reading must go on; the log's beginning if nothing was restored
+ * sites           become those of the objects; NULL: nobody wants them, and the objects' `client` is meaningless
+ * returns         ResMEMORY: for sites
  */
-extern void HeapAtRestore(LogPosition positionReturn, Heap heap, Log log, const LogRequestStruct *only,
-                          const LogPositionStruct *position);
+extern Res HeapAtRestore(LogPosition positionReturn, Heap heap, HeapSites sites, Log log,
+                         const LogRequestStruct *only, const LogPositionStruct *position);
 
 /* HeapAtKeep -- read the log and add check points to its index file; a hook for LogIndexWrite
  * HeapAtKeepEvery -- the same, with at least `interval` events between two check points */

@@ -352,7 +352,8 @@ Res HeapForkHad(Heap heap, Index number, uint64_t pool, const HeapObjectStruct *
     return ResOK;
   if ((place = HeapTableInsert(&its->table, place, object->addr)) == NULL)
     return ResMEMORY;
-  *place = (HeapObjectStruct){.addr = object->addr, .size = object->size, .align = object->align, .told = 1};
+  *place = (HeapObjectStruct){.addr = object->addr, .size = object->size, .align = object->align, .told = 1,
+                              .client = object->client};
   HeapReorderDue(&process->order, object->addr);
   ++process->order.sum.objects;
   process->order.sum.bytes += object->size;

@@ -95,13 +95,13 @@ static void cutAt(uint64_t from)
   static OutputStruct output;
   WriterOptionsStruct options = {.log = log, .output = &output};
   LogRewrite rewrite;
-  Count lacking;
+  ExtractLackingStruct lacking;
 
   OutputInit(&output, fd);
   if (fd < 0 || LogRewriteCreate(&rewrite, &options) != ResOK)
     makeFail(part);
   request.from = from;
-  if (ExtractWrite(&lacking, log, rewrite, &request, NULL, FALSE, NULL) != ResOK || lacking != 0)
+  if (ExtractWrite(&lacking, log, rewrite, &request, NULL, FALSE, NULL) != ResOK || lacking.objects != 0)
     makeFail("the log cannot be cut");
   LogRewriteEnd(rewrite);
   if (!OutputFlush(&output))
