@@ -113,6 +113,7 @@ void ShimStackForked(void)
   RawMaskStruct mask;
   Emitter emitter;
 
+  ModulesForget();
   if (stackDepth == 0)
     return;
   RawBegin(&mask);
@@ -177,7 +178,12 @@ const void *ShimStackFirst(const void *site)
 
 void ShimSite(const void *site)
 {
-  ModulesSee((Word)site - 1, stackGone);
+  ShimCode((Word)site - 1);
+}
+
+void ShimCode(Word at)
+{
+  ModulesSee(at, stackGone);
 }
 
 /* ---- Code that is unloaded ---- */
@@ -202,8 +208,6 @@ SHIM int dlclose(void *library)
   if (next == NULL)
     return -1; /* a program without a dynamic linker has no library to close */
   result = next(library);
-  if (ShimNext.depth == 0 && stackDepth == 0)
-    return result;
   (void)dl_iterate_phdr(stackUnloads, &count);
   if (__atomic_exchange_n(&unloaded, count, __ATOMIC_RELAXED) != count) {
     /* Also rows of modules of which nothing was told. */

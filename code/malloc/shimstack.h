@@ -49,6 +49,8 @@ extern StackWalk ShimWalk(void);
  * cost: a load and a comparison for a page of code that was seen lately */
 extern void ShimSite(const void *site);
 
+/* ShimCode -- the same for an event that has an address in code, which no call returns to */
+extern void ShimCode(Word at);
 
 /* ShimStackTell -- tell all frames once more, for a log that begins now
  * ShimStackForked -- in the child of a fork: its log knows nothing of what its parent's was told */

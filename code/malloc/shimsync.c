@@ -27,6 +27,7 @@
 #include "base/aver.h"
 #include "emit/emitter.h"
 #include "malloc/shimdlsym.h"
+#include "malloc/shimstack.h"
 #include "mm/pages.h"
 
 typedef const struct timespec *SyncTime;
@@ -458,6 +459,8 @@ static void threadBegins(Addr start)
   if (!EVENT_WANTED(EventKindSystem))
     return;
   (void)RawCall(SYS_prctl, PR_GET_NAME, name);
+  if (start != NULL)
+    ShimCode((Word)start);
   EVENT_UPAS(ThreadStart, SyncThread(), (void *)pthread_self(), start, name);
 }
 
@@ -546,8 +549,10 @@ SHIM int pthread_create(pthread_t *handleReturn, const pthread_attr_t *attribute
   task->start = start;
   task->argument = argument;
   result = syncNext_pthread_create(handleReturn, attributes, threadRun, task);
-  if (result == 0 && SYNC_WANTED)
+  if (result == 0 && SYNC_WANTED) {
+    ShimCode((Word)start);
     EVENT_UPA(ThreadCreate, SyncThread(), (void *)threadTaskHandle(task, handleReturn), (Addr)(Word)start);
+  }
   threadTaskGive(task, result == 0 ? 1 : 2);
   return result;
 }

@@ -44,6 +44,17 @@ for my $mode ('observe', 'manage') {
 my ($out, $lines) = record('plain');
 is scalar(grep(/Site |ModuleLoad/, @$lines)), 0, 'nobody asks, nobody is told';
 
+# But for addresses in code that are there all the same.
+{
+  system "$B/bin/eventrec -k +Sync -o $dir/threads.paw -- $B/prog/churn 3 50 > /dev/null 2>&1";
+  my @lines = `$B/bin/eventcnv --symbols -E ModuleLoad,ThreadStart,ThreadCreate $dir/threads.paw`;
+  my ($base, $length) = map { / ModuleLoad base=(\S+) size=(\d+) path=".*\/prog\/churn"/ ? (hex $1, $2) : () } @lines;
+  my @starts = map { / Thread(?:Start|Create) .*start=(\w+)/ && $1 ne '0x0' ? hex $1 : () } @lines;
+  is scalar(@starts), 6, 'of a thread it is recorded where it starts';
+  is scalar(grep { !defined $base || $_ < $base || $_ >= $base + $length } @starts), 0, 'and which module that is in';
+  is scalar(grep { / start=\w+\["run/ } @lines), 6, 'so that the function has its name';
+}
+
 # Meaning: counts and replay are as without sites.
 my %count;
 for my $log ('observe', 'plain') {
