@@ -66,8 +66,12 @@ static inline uint32_t viewMark(ViewHeap shared, heapPlan plan, LogEvent event)
   ViewProcess process;
   uint64_t code;
 
-  if (plan->param < 0 || (code = LogEventWord(event, (Index)plan->param)) == 0)
+  if (plan->param < 0)
     return 0;
+  if (UNLIKELY((code = LogEventWord(event, (Index)plan->param)) == 0)) {
+    shared->nowhere |= !plan->stack;
+    return 0;
+  }
   if (UNLIKELY((process = viewProcess(shared, event->process->number)) == NULL))
     return 0;
   if (plan->stack)

@@ -57,6 +57,7 @@ typedef struct ViewHeapStruct {
   TypeCacheStruct plans;
   Count processes;       /* places in `process` */
   ViewProcess process;   /* owned; by the log's number */
+  Bool nowhere;          /* some event has the place of a site, and none in it: there was no caller in --range */
   SiteSumStruct *many;   /* owned; of `manys` numbers, all 0 between two uses */
   Count manys;
   Bool failed;           /* there was no memory */

@@ -65,7 +65,11 @@ static void notesCallers(FILE *out, ViewHeap shared)
 {
   ViewCallers callers = ViewHeapCallers(shared);
 
-  if (callers == ViewCallersNONE)
+  if (callers != ViewCallersSTACKS && shared->nowhere)
+    fprintf(out, "callers        %s\n", callers == ViewCallersNONE
+            ? "none lay in the module or the addresses of eventrec -r; eventrec -s 16 records all of them"
+            : "are the first in the module or the addresses of eventrec -r; of the others none lay there");
+  else if (callers == ViewCallersNONE)
     fputs("callers        were not recorded: eventrec -s 16 records stacks, -s 1 the immediate callers\n", out);
   else if (callers == ViewCallersSITES)
     fputs("callers        are those that called malloc themselves (-s 1); eventrec -s 16 records who called these\n",

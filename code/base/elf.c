@@ -7,6 +7,15 @@
 #define elfWord(elf) ((elf)->wide ? 8u : 4u)
 #define elfPadded(size) (((uint64_t)(size) + 3) / 4 * 4)
 
+Bool ElfNamed(const char *file, const char *name)
+{
+  Size length = strlen(name);
+
+  if (length == 0 || strncmp(file, name, length) != 0)
+    return FALSE;
+  return file[length] == '\0' || file[length] == '.' || (file[length] == '-' && strstr(file + length, ".so") != NULL);
+}
+
 Bool ElfMagic(const void *bytes)
 {
   return memcmp(bytes, ELFMAG, SELFMAG) == 0;

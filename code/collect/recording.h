@@ -15,6 +15,7 @@
 
 #include "base/option.h"
 #include "collect/collector.h"
+#include "log/log.h"
 #include "monitor/eventchoice.h"
 
 enum { eventrecFAILED = 125, eventrecCANNOT = 126, eventrecMISSING = 127 };
@@ -166,6 +167,9 @@ extern void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *progr
 /* RecordingFind -- is the log still where it was made, and as long as it was written?  If it was moved that is its name
  * from now on.  If not, that is said at the end. */
 extern void RecordingFind(Recording recording);
+
+/* RecordingRange -- say it if the log has no module of the name that --range gives (recordingrange.c) */
+extern void RecordingRange(Recording recording, Log log);
 
 /* RecordingSummary -- one line of what was recorded, and a line for each thing that was not.  RecordingSent -- the same
  * of what was sent to another place.

@@ -372,7 +372,7 @@ void RecordingFind(Recording recording)
                 (unsigned long long)recording->counts.missing);
 }
 
-/* recordingRead -- sum up what is in the log; FALSE: it cannot be read, which is said
+/* recordingRead -- sum up what is in the log, and say what it lacks; FALSE: it cannot be read, which is said
  * seenReturn  there is a recorded program in it */
 static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording recording)
 {
@@ -384,6 +384,7 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
   if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) == ResOK) {
     LogSummarize(summaryReturn, log);
     *seenReturn = recordingSeen(log, summaryReturn->processes);
+    RecordingRange(recording, log);
     LogClose(log);
     return TRUE;
   }

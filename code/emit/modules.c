@@ -158,17 +158,6 @@ static modulesOneStruct *modulesKnown(Word at)
   return NULL;
 }
 
-/* modulesNamed -- has the module whose lines were read last the name that was chosen? */
-static Bool modulesNamed(void)
-{
-  const char *base = strrchr(modules.path, '/') + 1;
-  Size length = modules.name != NULL ? strlen(modules.name) : 0;
-
-  if (length == 0 || strncmp(base, modules.name, length) != 0)
-    return FALSE;
-  return base[length] == '\0' || base[length] == '.' || (base[length] == '-' && strstr(base + length, ".so") != NULL);
-}
-
 /* modulesKeep -- put a module into the first free place of the list */
 static void modulesKeep(void)
 {
@@ -180,7 +169,7 @@ static void modulesKeep(void)
     return;
   modules.one[i].base = modules.base;
   modules.one[i].link = modulesLink(modules.base);
-  modules.one[i].chosen = modulesNamed();
+  modules.one[i].chosen = modules.name != NULL && ElfNamed(strrchr(modules.path, '/') + 1, modules.name);
   __atomic_store_n(&modules.one[i].limit, modules.limit, __ATOMIC_RELEASE);
   if (i == modules.count)
     __atomic_store_n(&modules.count, i + 1, __ATOMIC_RELEASE);

@@ -411,7 +411,9 @@ static void pprofHead(Writer profile)
     pprofField(profile, pprofCOMMENT, pprofWords(profile, line));
   }
   if (ViewHeapCallers(profile->heap) == ViewCallersNONE)
-    pprofField(profile, pprofCOMMENT, pprofWords(profile, "callers were not recorded; eventrec -s records them"));
+    pprofField(profile, pprofCOMMENT, pprofWords(profile, profile->heap->nowhere
+               ? "no caller lay in the module or the addresses of eventrec -r"
+               : "callers were not recorded; eventrec -s records them"));
 }
 
 static void pprofFinish(Writer profile)

@@ -228,6 +228,19 @@ sub ranged {
 my ($low, $limit) = ranged('libc.so');
 ranged(sprintf('%#x-%x', $low, $limit), [$low, $limit]);
 
+# Where no caller lies there that is said, with the reason.
+{
+    my $log = "$Dir/nowhere.paw";
+    my $said = (run("$B/bin/eventrec", '-r', 'stack', '--force', '-o', $log, "$B/prog/stacks", 1, 20, 3))[2];
+    like $said, qr/^eventrec: --range stack: no caller was recorded, because none .* of this name; the log has stacks, .*libc/m,
+        'eventrec says that the log has no module of that name, and which it has, the nearest first';
+    my $callers = qr/^callers +none lay in the module or the addresses of eventrec -r; eventrec -s 16 /m;
+    like((run("$B/bin/eventview", 'sites', $log))[1], $callers, 'and eventview, why it knows no callers');
+    ($said) = (run("$B/bin/eventrec", '-r', '1000-1fff', '--force', '-o', $log, "$B/prog/stacks", 1, 20, 3))[2];
+    unlike $said, qr/range/, 'of addresses that cannot be said';
+    like((run("$B/bin/eventview", 'sites', $log))[1], $callers, 'but eventview knows of no callers there, either');
+}
+
 # What cannot be had is refused.
 for (['-r', 'libc.so', '-s', 1], ['-r', ''], ['-s', 'deep'], ['--stack-frees'], ['-s', 1, '--stack-frees']) {
     my ($status, $out, $err) = run("$B/bin/eventrec", @$_, '-o', "$Dir/no.paw", 'true');
