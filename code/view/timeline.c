@@ -24,7 +24,10 @@
 #include "view/bars.h"
 #include "view/viewclasses.h"
 
-enum { timelineHEIGHT = 5, timelineWIDTH = 64 };
+enum {
+  timelineHEIGHT = 5, timelineWIDTH = 64,
+  timelineSHORT = 1000000 /* ns */
+};
 
 typedef enum TimelineRow {
   TimelineLIVE, TimelineMAPPED, TimelineRESIDENT, TimelineOBJECTS, TimelineROWS
@@ -179,6 +182,8 @@ static Res timelineCreate(void **viewReturn, ViewWants wants)
   view->slices = wants->slices;
   AVER(view->slices > 0);
   ViewWantsTime(&view->start, &view->from, &view->to, wants);
+  if (view->slices > view->to - view->from) /* none is shorter than a nanosecond */
+    view->slices = (Count)(view->to - view->from);
   view->slice = calloc(view->slices, sizeof *view->slice);
   if (view->slice == NULL || FootprintCreate(&view->footprint, wants->log) != ResOK) {
     timelineDestroy(view);
@@ -261,36 +266,65 @@ static void timelineGraph(FILE *out, timelineView view, int row, uint64_t most, 
   }
 }
 
-static Bool timelineText(FILE *out, void *data)
+/* timelineRates -- the graph of operations, unless all events are of one moment: then there is no rate */
+static void timelineRates(FILE *out, timelineView view)
 {
-  static const struct {
-    TimelineRow row;
-    const char *name;
-  } graph[] = {{TimelineLIVE, "live"}, {TimelineMAPPED, "mapped"}, {TimelineRESIDENT, "resident, as sampled"}};
-  timelineView view = data;
   double slice = (double)(view->to - view->from) / (double)view->slices / 1e9;
   uint64_t most = 0;
   char label[32];
   Index i;
 
+  for (i = 0; i < view->slices; ++i)
+    most = timelineRate(&view->slice[i]) > most ? timelineRate(&view->slice[i]) : most;
+  if (most == 0 || view->to - view->from == 1)
+    return;
+  fprintf(out, "allocations, frees and resizes a second\n");
+  (void)snprintf(label, sizeof label, "%.0f", (double)most / slice);
+  timelineGraph(out, view, TimelineROWS, most, label);
+}
+
+/* timelineTimes -- from when to when it is; in nanoseconds where microseconds would say little */
+static void timelineTimes(FILE *out, timelineView view)
+{
+  int digits = view->to - view->from < timelineSHORT ? 9 : 6;
+  uint64_t events = 0;
+  Index i;
+
+  for (i = 0; i < view->slices; ++i)
+    events += view->slice[i].events;
+  if (events == 0) {
+    fprintf(out, "slices         none: there is no event in the time that was asked for\n");
+    return;
+  }
+  fprintf(out, "%13s %-32.*f%32.*f s\n", "", digits, timelineSeconds(view, 0), digits,
+          timelineSeconds(view, view->slices));
+  fprintf(out, "slices         %zu of %.9f s (--slices)\n", view->slices,
+          (double)(view->to - view->from) / (double)view->slices / 1e9);
+}
+
+static Bool timelineText(FILE *out, void *data)
+{
+  static const struct {
+    TimelineRow row;
+    const char *name, *unknown;
+  } graph[] = {{TimelineLIVE, "live", "the log has no such events"}, {TimelineMAPPED, "mapped", "the log has no such events"},
+               {TimelineRESIDENT, "resident, as sampled", "no sample was taken while the program ran"}};
+  timelineView view = data;
+  char label[32];
+  uint64_t most;
+  Index i;
+
   for (i = 0; i < ARRAY_LENGTH(graph); ++i) {
     if (!timelineKnown(view, graph[i].row)) {
-      fprintf(out, "%s: not known, for the log has no such events\n", graph[i].name);
+      fprintf(out, "%s: not known, for %s\n", graph[i].name, graph[i].unknown);
       continue;
     }
     fprintf(out, "%s\n", graph[i].name);
     most = timelinePeak(view, graph[i].row);
     timelineGraph(out, view, (int)graph[i].row, most, SayShortly(label, most));
   }
-  for (most = i = 0; i < view->slices; ++i)
-    most = timelineRate(&view->slice[i]) > most ? timelineRate(&view->slice[i]) : most;
-  if (most > 0) {
-    fprintf(out, "allocations, frees and resizes a second\n");
-    (void)snprintf(label, sizeof label, "%.0f", (double)most / slice);
-    timelineGraph(out, view, TimelineROWS, most, label);
-  }
-  fprintf(out, "%13s %-32.6f%32.6f s\n", "", timelineSeconds(view, 0), timelineSeconds(view, view->slices));
-  fprintf(out, "slices         %zu of %.9f s (--slices)\n", view->slices, slice);
+  timelineRates(out, view);
+  timelineTimes(out, view);
   ViewNotesText(out, view->shared, FALSE);
   return TRUE;
 }
