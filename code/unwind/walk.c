@@ -113,6 +113,36 @@ static StepKind realignedCaller(StackFrame caller, StackRange range, StackFrame 
   return StepCALLER;
 }
 
+/* calledTo -- does a call return to this address?  The instruction before it is one then. */
+__attribute__((no_sanitize("address", "thread"))) static Bool calledTo(Word back)
+{
+  enum { callMAX = 7 }; /* bytes of the longest call, without prefixes */
+  const volatile uint8_t *next = (const volatile uint8_t *)back;
+  Count length;
+
+  if (!StackRangeCode(back - callMAX, callMAX))
+    return FALSE;
+  if (next[-5] == 0xe8) /* call a place that is so far from here */
+    return TRUE;
+  for (length = 2; length <= callMAX; ++length) /* ff /2: call what a register or a word has */
+    if (length != 5 && next[-(int)length] == 0xff && (next[1 - (int)length] >> 3 & 7) == 2)
+      return TRUE;
+  return FALSE;
+}
+
+/* pointerCaller -- the caller of a frame of which no description tells, as of code that the program has made: if its
+ * rbp is a frame pointer, the return address is above what that leads to */
+static StepKind pointerCaller(StackFrame caller, StackRange range, StackFrame frame)
+{
+  static const UnwindRowStruct row = {.kind = RowRBP, .rbpSaved = TRUE, .cfaOffset = 2 * (int32_t)sizeof(Word),
+                                      .rbpOffset = -2 * (int32_t)sizeof(Word)};
+
+  if (frame->bp < frame->sp || plainCaller(caller, range, frame, &row, frame->bp) != StepCALLER ||
+      !calledTo(caller->at + 1))
+    return StepBROKEN;
+  return StepCALLER;
+}
+
 /* stepAny -- find the caller of any frame */
 static __attribute__((noinline)) StepKind stepAny(StackFrame caller, StackRange range, StackFrame frame)
 {
@@ -131,7 +161,7 @@ static __attribute__((noinline)) StepKind stepAny(StackFrame caller, StackRange 
   case RowOUTERMOST:
     return StepOUTERMOST;
   default:
-    return StackRangeIsBase(frame->sp) ? StepOUTERMOST : StepBROKEN;
+    return StackRangeIsBase(frame->sp) ? StepOUTERMOST : pointerCaller(caller, range, frame);
   }
 }
 
