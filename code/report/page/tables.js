@@ -280,6 +280,7 @@ class Performance {
     const n = this.numbers;
     const at = n.peak.slice < 0 ? "" : `at ${moment(n.peak.time, Math.max(1, this.model.slice / 10))}`;
     const first = `at first ${bytes(n.live_start.bytes)}`;
+    const lasted = Math.max(1, this.model.edge(n.b) - this.model.edge(n.a)); // the last slice may reach beyond the end
     const tiles = [
       ["Peak", bytes(n.peak.bytes), at, exactBytes(n.peak.bytes)],
       ["Left at the end", bytes(n.left.bytes), first, exactBytes(n.left.bytes)],
@@ -287,7 +288,7 @@ class Performance {
       ["Freed", bytes(n.freed.bytes), things(n.freed.objects, "object"), exactBytes(n.freed.bytes)],
       ["Resizes", count(n.resizes), "", ""],
       ["Temporary", count(n.temporary.objects), bytes(n.temporary.bytes), TEMPORARY],
-      ["Events", count(n.events), `${short((n.events / Math.max(1, n.to - n.from)) * 1e9)}/s`, ""],
+      ["Events", count(n.events), `${short((n.events / lasted) * 1e9)}/s`, ""],
     ];
     byId("tiles").replaceChildren(...tiles.map(([name, value, more, title]) => {
       const tile = element("div", "tile");
