@@ -168,13 +168,14 @@ extern void RecordingLoaded(void *data, pid_t pid, uid_t user, const char *progr
  * from now on.  If not, that is said at the end. */
 extern void RecordingFind(Recording recording);
 
-/* RecordingRange -- say it if the log has no module of the name that --range gives (recordingrange.c) */
-extern void RecordingRange(Recording recording, Log log);
-
 /* RecordingSummary -- one line of what was recorded, and a line for each thing that was not.  RecordingSent -- the same
  * of what was sent to another place.
  * running  processes of the family that go on */
 extern void RecordingSummary(Recording recording, Count running);
 extern void RecordingSent(Recording recording, Count running);
+
+/* collect/recordingrange.c: RecordingRange -- has the log no module of the name that --range gives?  Then `line` says so,
+ * with the names of those that there are.  NULL: no range was given. */
+extern Bool RecordingRange(char *line, Size size, const char *range, Log log);
 
 #endif /* COLLECT_RECORDING_H */

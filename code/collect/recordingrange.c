@@ -85,7 +85,7 @@ static Bool rangeNear(const char *name, const char *wanted)
 }
 
 /* rangeSay -- the modules that there are, those with like names first */
-static void rangeSay(Recording recording, Range range)
+static void rangeSay(char *line, Size size, Range range)
 {
   char names[rangeSHOWN * (rangeNAMEMAX + 2)] = "", more[48] = "";
   Count shown = 0, all = range->count + range->more;
@@ -101,21 +101,24 @@ static void rangeSay(Recording recording, Range range)
       }
   if (all > shown)
     (void)snprintf(more, sizeof more, " and %zu more", all - shown);
-  RecordingTell(recording, "--range %s: no caller was recorded, because none was met in a module of this name; the log "
-                "has %s%s", range->wanted, names, more);
+  (void)snprintf(line, size, "--range %s: no caller was recorded, because none was met in a module of this name; the log "
+                 "has %s%s", range->wanted, names, more);
 }
 
-void RecordingRange(Recording recording, Log log)
+Bool RecordingRange(char *line, Size size, const char *wanted, Log log)
 {
-  Range range;
   PawRequest request = {.size = sizeof request, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX,
                         .choose = rangeChoose, .event = rangeEvent};
+  Range range;
+  Bool lacks;
 
-  if (recording->range == NULL || rangeAddresses(recording->range) || (range = calloc(1, sizeof *range)) == NULL)
-    return;
-  range->wanted = recording->range;
+  if (wanted == NULL || rangeAddresses(wanted) || (range = calloc(1, sizeof *range)) == NULL)
+    return FALSE;
+  range->wanted = wanted;
   request.data = range;
-  if (PawRead(log, &request) == (int)ResOK && !range->found && range->count > 0)
-    rangeSay(recording, range);
+  lacks = PawRead(log, &request) == (int)ResOK && !range->found && range->count > 0;
+  if (lacks)
+    rangeSay(line, size, range);
   free(range);
+  return lacks;
 }

@@ -378,13 +378,14 @@ static Bool recordingRead(LogSummary summaryReturn, Bool *seenReturn, Recording 
 {
   const char *place = recording->found[0] != '\0' ? recording->found : recording->log, *reason;
   LogHooksStruct hooks = {.note = recordingSilent};
-  char error[512];
+  char error[512], line[1200];
   Log log;
 
   if (LogOpen(&log, &place, 1, &hooks, error, sizeof error) == ResOK) {
     LogSummarize(summaryReturn, log);
     *seenReturn = recordingSeen(log, summaryReturn->processes);
-    RecordingRange(recording, log);
+    if (RecordingRange(line, sizeof line, recording->range, log))
+      RecordingLine(recording, line);
     LogClose(log);
     return TRUE;
   }
