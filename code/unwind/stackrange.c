@@ -37,13 +37,6 @@ static Bool pageReadable(Word page)
   return RawCall(SYS_rt_sigprocmask, -1, page, 0, 8) == -EINVAL;
 }
 
-Bool StackRangeCode(Word address, Size size)
-{
-  Word page = WordAlignDown(address, pageSIZE), last = WordAlignDown(address + size - 1, pageSIZE);
-
-  return pageReadable(page) && (last == page || pageReadable(last));
-}
-
 /* ownLimitOf -- where the calling thread's stack ends: the control block of a thread is at its end, and the kernel puts
  * the main thread's arguments there.  0: not known. */
 static Word ownLimitOf(void)

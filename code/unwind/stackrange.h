@@ -42,9 +42,6 @@ static inline void StackRangeEnter(StackRange range, Word sp)
  * lies beyond the frame, which may be the dynamic linker's first, of which no unwind information tells. */
 extern Bool StackRangeIsBase(Word sp);
 
-/* StackRangeCode -- can `size` bytes at this address, which is none of the stack's, be read?  A system call. */
-extern Bool StackRangeCode(Word address, Size size);
-
 /* StackRangeReach -- can the word at this address be read?  Called where it is not known to be. */
 extern Bool StackRangeReach(StackRange range, Word address);
 

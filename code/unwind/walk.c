@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "plinth/rawsyscall.h"
 #include "unwind/rowcache.h"
 
 /* Where in the context that the kernel puts on a signal's frame the registers are (struct ucontext, x86-64). */
@@ -113,14 +114,15 @@ static StepKind realignedCaller(StackFrame caller, StackRange range, StackFrame 
   return StepCALLER;
 }
 
-/* calledTo -- does a call return to this address?  The instruction before it is one then. */
-__attribute__((no_sanitize("address", "thread"))) static Bool calledTo(Word back)
+/* calledTo -- does a call return to this address?  The instruction before it is one then.  The kernel reads it for us: the
+ * address may be any number, and another thread may unmap what is there at this moment. */
+static Bool calledTo(Word back)
 {
   enum { callMAX = 7 }; /* bytes of the longest call, without prefixes */
-  const volatile uint8_t *next = (const volatile uint8_t *)back;
+  uint8_t code[callMAX], *next = code + callMAX;
   Count length;
 
-  if (!StackRangeCode(back - callMAX, callMAX))
+  if (RawPeek(code, (const void *)(back - callMAX), callMAX) != callMAX)
     return FALSE;
   if (next[-5] == 0xe8) /* call a place that is so far from here */
     return TRUE;
