@@ -247,6 +247,10 @@ static void reportPredictionJson(Report report, Index i)
   if (reportPredicted(report, i)) {
     reportRangeJson("cpuSeconds", PredictCpu(&report->predict, &report->measure, i));
     reportRangeJson("residentBytes", PredictPeak(&report->predict, &report->measure, i));
+    if (i != report->measure.reference)
+      printf(", \"cpuCompared\": \"%s\", \"residentCompared\": \"%s\"",
+             reportCompared(report, i, PredictFaster, "faster", "slower"),
+             reportCompared(report, i, PredictSmaller, "smaller", "larger"));
   } else if (reportExpected(report) && reportAllocates(report, i)) {
     printf(", \"unpredicted\": ");
     JsonString(stdout, why != NULL ? why : PredictKnows(&report->predict, &report->measure, i));
