@@ -144,7 +144,8 @@ static Bool cleanAlone(Clean clean, const char *file)
   cleanLink(clean);
   clean->recording = name.recording;
   clean->pid = name.pid;
-  clean->alone = clean->log[0] != '\0' && !OrphanRegionRuns(name.pid);
+  clean->alone = clean->log[0] != '\0' && lstat(clean->link, &status) == 0 &&
+                 !OrphanRegionRuns(name.pid, status.st_mtime);
   return clean->alone;
 }
 

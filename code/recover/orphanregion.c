@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 
 enum {
   orphanYOUNG = 60,        /* seconds */
+  orphanLATER = 1,         /* seconds by which the times of a process and of a file may differ */
   orphanVersionsMAX = 999, /* a major above this is no version */
   orphanTriesMAX = 500     /* of 2 ms each */
 };
@@ -54,15 +56,43 @@ Bool OrphanRegionRead(OrphanRegion region)
 
 /* ---- What a file is that has the name of a region ---- */
 
-Bool OrphanRegionRuns(uint32_t pid)
+/* orphanBegan -- when the process of this number began, seconds since 1970; 0: that is not known */
+static double orphanBegan(uint32_t pid)
+{
+  char path[32], text[1024], *behind;
+  unsigned long long ticks = 0;
+  struct timespec now, up;
+  Size length;
+  FILE *file;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+  file = fopen(path, "re");
+  if (file == NULL)
+    return 0;
+  length = fread(text, 1, sizeof text - 1, file);
+  (void)fclose(file);
+  text[length] = '\0';
+  behind = strrchr(text, ')'); /* of its name, in which anything may be; its state follows, and 18 numbers */
+  if (behind == NULL ||
+      sscanf(behind + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+             &ticks) != 1 ||
+      clock_gettime(CLOCK_REALTIME, &now) != 0 || clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+    return 0;
+  return (double)(now.tv_sec - up.tv_sec) + (double)(now.tv_nsec - up.tv_nsec) / 1e9 +
+         (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+Bool OrphanRegionRuns(uint32_t pid, time_t made)
 {
   char path[32], program[1];
 
   if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
     return FALSE;
   (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
-  return readlink(path, program, sizeof program) >= 0 || errno != ENOENT ||
-         readlink("/proc/self/exe", program, sizeof program) < 0;
+  if (readlink(path, program, sizeof program) < 0 && errno == ENOENT &&
+      readlink("/proc/self/exe", program, sizeof program) >= 0)
+    return FALSE;
+  return orphanBegan(pid) <= (double)made + orphanLATER;
 }
 
 Bool OrphanRegionYoung(RegionFile file)
@@ -80,7 +110,8 @@ static Bool orphanUnborn(OrphanRegion region, RegionFile file)
   memset(header, 0, offsetof(RegionHeaderStruct, log) + 1);
   return orphanBytes(region, 0, header, sizeof *header) != ResIO && memcmp(header->magic, none, sizeof none) == 0 &&
          header->log[0] == '\0' &&
-         (file->status.st_size > 0 || !OrphanRegionYoung(file) || !OrphanRegionRuns(file->name.pid)) &&
+         (file->status.st_size > 0 || !OrphanRegionYoung(file) ||
+          !OrphanRegionRuns(file->name.pid, file->status.st_mtime)) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -97,7 +128,7 @@ static Bool orphanHeadless(OrphanRegion region, RegionFile file)
   return !OrphanRegionRead(region) && region->failed == 0 &&
          (file->status.st_size >= (off_t)RegionFIRST ||
           memcmp(region->header.magic, RegionMAGIC, BlockMagicSIZE) == 0) &&
-         !orphanForeign(&region->header) && !OrphanRegionRuns(file->name.pid) &&
+         !orphanForeign(&region->header) && !OrphanRegionRuns(file->name.pid, file->status.st_mtime) &&
          flock(region->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -164,6 +195,7 @@ static Bool orphanBooted(OrphanRegion region)
 Bool OrphanRegionLock(OrphanRegion region, int how)
 {
   static const struct timespec moment = {0, 2000000};
+  struct stat status;
   unsigned tries;
 
   AVER(how == LOCK_SH || how == LOCK_EX);
@@ -171,7 +203,7 @@ Bool OrphanRegionLock(OrphanRegion region, int how)
   for (tries = 0; tries < orphanTriesMAX; ++tries) {
     if (flock(region->fd, how | LOCK_NB) == 0)
       return TRUE;
-    if (OrphanRegionRuns(region->pid))
+    if (fstat(region->fd, &status) != 0 || OrphanRegionRuns(region->pid, status.st_mtime))
       return FALSE;
     (void)nanosleep(&moment, NULL);
   }

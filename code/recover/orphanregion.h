@@ -15,6 +15,8 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <time.h>
+
 #include "base/types.h"
 #include "format/header.h"
 #include "format/region.h"
@@ -66,8 +68,9 @@ typedef enum OrphanKind {
 /* OrphanRegionKind -- OrphanRegionRead, and what the file is if it is no region */
 extern OrphanKind OrphanRegionKind(OrphanRegion region, RegionFile file);
 
-/* OrphanRegionRuns -- is there a process of this number that has not ended?  A zombie has ended. */
-extern Bool OrphanRegionRuns(uint32_t pid);
+/* OrphanRegionRuns -- is there a process of this number that has not ended, and that may have made what was made then? A
+ * zombie has ended; and one that began later is another, which was given the number of one that has. */
+extern Bool OrphanRegionRuns(uint32_t pid, time_t made);
 
 /* OrphanRegionYoung -- was the file changed within the last minute?  Then its maker may still be about to lock it. */
 extern Bool OrphanRegionYoung(RegionFile file);

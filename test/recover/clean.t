@@ -211,6 +211,10 @@ SKIP: {
     symlink "$dir/killed.paw", "/dev/shm/pawprint-0123456789abcdef-$$-0.log";
     unlike clean(), qr/its region is gone/, 'a link whose process may be about to make its region stays';
     ok unlink("/dev/shm/pawprint-0123456789abcdef-$$-0.log"), 'and is there still';
+    symlink "$dir/killed.paw", "/dev/shm/pawprint-0123456789abcdef-$$-0.log";
+    is system('touch', '-h', '-d', '1 day ago', "/dev/shm/pawprint-0123456789abcdef-$$-0.log"), 0, 'a link of yesterday';
+    like clean(), qr/its region is gone; removed/, 'goes, because the process that has its number now began later';
+    ok !-l "/dev/shm/pawprint-0123456789abcdef-$$-0.log", 'and is gone';
 }
 
 # A program was killed when it had made the file that was to become its memory, and nothing more, and nobody has waited for
