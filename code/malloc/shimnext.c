@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
+#include <link.h>
 #include <sched.h>
 #include <string.h>
 
@@ -244,20 +245,30 @@ static void shimBehind(ShimNextStruct *next)
 /* The class of the pool that stands for the malloc that serves. */
 static char shimClass[32] = "malloc";
 
+#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+extern int _dl_find_object(void *at, struct dl_find_object *found) __attribute__((weak));
+
 /* shimServing -- if another library than libc has this function, name it in the pool's class.  Its name does not tell:
- * tcmalloc's functions have the names of libc's own, too. */
+ * tcmalloc's functions have the names of libc's own, too.  A sanitizer that is not ready yet may allocate, so nothing is
+ * called here that a sanitizer replaces. */
 static void shimServing(const void *its)
 {
-  Word base, limit, libc = (Word)gnu_get_libc_version;
-  Dl_info info;
-  const char *name;
+  struct dl_find_object found, libc;
+  const char *path, *name;
 
-  if (!ShimExtent(&base, &limit, its) || (base <= libc && libc < limit) || dladdr(its, &info) == 0 ||
-      info.dli_fname == NULL)
+  if (_dl_find_object == NULL || _dl_find_object((void *)(Word)its, &found) != 0 ||
+      _dl_find_object((void *)(Word)gnu_get_libc_version, &libc) != 0 || found.dlfo_link_map == libc.dlfo_link_map)
     return;
-  name = strrchr(info.dli_fname, '/');
-  TextMake(shimClass, sizeof shimClass, "malloc:%s", name != NULL ? name + 1 : info.dli_fname);
+  path = found.dlfo_link_map->l_name; /* "": the program itself */
+  name = strrchr(path, '/');
+  TextMake(shimClass, sizeof shimClass, "malloc:%s", name != NULL ? name + 1 : path);
 }
+#else
+static void shimServing(const void *its)
+{
+  UNUSED(its);
+}
+#endif
 
 static void shimObserve(void)
 {
