@@ -174,31 +174,7 @@ for my $kind (['observed'], ['managed', '-m', 'manage']) {
 
 if ($ENV{SAN}) {
     note 'nothing can be preloaded into a sanitized program';
-    subtest 'logs of a moment' => sub {
-    my ($log, $short) = ("$Dir/known.paw", "$Dir/short.paw");
-    my @time = map { /^(\S+)/ } grep { /PoolAlloc/ } split /^/m, (run("$B/bin/eventcnv", $log))[1];
-    my $alike = sub { my ($of) = @_; return join ' ', map { "$_ $of->{summary}{$_}" } qw(events allocations frees resizes) };
-
-    for my $case (['one event', '-n', 1, '-E', 'PoolAlloc'], ['some hundred nanoseconds', '--from', $time[0], '--to', $time[1]]) {
-        my ($name, @choice) = @$case;
-        is +(run("$B/bin/eventcnv", '-f', 'paw', '--no-state', '--force', '-o', $short, @choice, $log))[0], 0, "a log of $name";
-        my $view = decode_json((run("$B/bin/eventview", '--json', 'summary,timeline', $short))[1]);
-        my @slices = @{$view->{timeline}{slices}};
-        my %sum;
-        for my $slice (@slices) { $sum{$_} += $slice->{$_} for qw(events allocations frees resizes) }
-        is $alike->({summary => \%sum}), $alike->($view), 'its slices add up to the summary';
-        my %from = map { sprintf('%.9f', $_->{from}) => 1 } @slices;
-        is scalar(keys %from), scalar(@slices), 'no two begin in one nanosecond';
-        my $text = (run("$B/bin/eventview", 'timeline', $short))[1];
-        like $text, qr/^slices +\d+ of \d\.\d*[1-9]\d* s/m, 'each has a length';
-        unlike $text, qr/ a second|inf|nan/, 'one moment has no rate' if $name =~ /one/;
-    }
-    my $text = (run("$B/bin/eventview", 'timeline', '--from', 1000, $log))[1];
-    like $text, qr/^slices +none: there is no event in the time that was asked for$/m, 'where there is no event, no slice';
-    unlike $text, qr/ of 0\.0/, 'with no length';
-};
-
-done_testing;
+    done_testing;
     exit;
 }
 
