@@ -104,7 +104,8 @@ for my $row (['--fsize=0', 1, 0, 0], ['--fsize=3000', 1, 0, 0], ['--fsize=100000
 # The idle library itself takes little address space: what a program can do with N MB it can do with N + 6 MB and the library.
 {
     my @maps = ('perl', '-e', 'print scalar(map { "x" x 70 } 1 .. 20000)');
-    my ($least) = grep { (run('prlimit', "--as=${_}000", @maps))[0] == 0 } map { 500 * $_ } 12 .. 200;
+    # Without memory perl may wait for itself for ever.
+    my ($least) = grep { (run('timeout', 20, 'prlimit', "--as=${_}000", @maps))[0] == 0 } map { 500 * $_ } 12 .. 200;
     is join(': ', (run('prlimit', '--as=' . ($least + 6000) * 1000, 'env', "LD_PRELOAD=$B/lib/libpawprint.so", @maps))[0, 1]), '0: 20000',
         'a program with little address space has room beside the library' or diag "without it: $least kB";
 }
