@@ -239,11 +239,11 @@ trouble('a kind misspelt', 'Objct', {PAWPRINT_KINDS => 'Objct'});
 }
 trouble('a way out that is none', 'no such way', {PAWPRINT_LOG => 'carrier-pigeon:coop'});
 {
-    my ($status, $out, $err) = run({}, 'sh', '-c', "ulimit -f 16; exec $perl -e '$work'");
+    my ($status, $out, $err) = run({}, 'sh', '-c', "ulimit -f 20; exec $perl -e '$work'");
     is "$status $out ", $plain, 'a limit on file sizes: the program runs on';
     like $err, qr/ulimit -f/, 'and it is told';
     is scalar(() = $err =~ /cannot write the log/g), 1, 'once';
-    cmp_ok -s $log, '<=', 16 * 1024, 'the limit is kept';
+    cmp_ok -s $log, '<=', 20 * 1024, 'the limit is kept';
     like `$B/bin/eventrec --clean $log 2>&1`, qr/: added to the log; removed$/m, 'what the shell could not write is added when it may';
 }
 SKIP: {
