@@ -14,7 +14,7 @@
 #include "log/log.h"
 
 enum {
-  rangeNAMES = 64,   /* modules whose names are kept; a library's are told apart by their names only */
+  rangeNAMES = 64,   /* modules whose names are kept; two files of one name count once */
   rangeSHOWN = 6,    /* of which so many are named */
   rangeNAMEMAX = 128
 };

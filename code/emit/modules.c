@@ -14,6 +14,25 @@
 #include "base/elf.h"
 #include "emit/emitter.h"
 
+/* ---- The dynamic linker ---- */
+
+#if defined(DLFO_STRUCT_HAS_EH_DBASE)
+extern int _dl_find_object(void *at, struct dl_find_object *found) __attribute__((weak));
+
+const void *ModulesLink(Word at)
+{
+  struct dl_find_object found;
+
+  return _dl_find_object != NULL && _dl_find_object((void *)at, &found) == 0 ? found.dlfo_link_map : NULL;
+}
+#else
+const void *ModulesLink(Word at)
+{
+  UNUSED(at);
+  return NULL;
+}
+#endif
+
 #if defined(EventModuleLoadCODE) /* the registry of another emitter may have no modules */
 
 enum {
@@ -51,26 +70,6 @@ static struct {
   char lines[modulesLINES];
   uint8_t first[modulesFIRST];
 } modules LARGE;
-
-/* ---- The dynamic linker ---- */
-
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)
-extern int _dl_find_object(void *at, struct dl_find_object *found) __attribute__((weak));
-
-/* modulesLink -- the dynamic linker's handle for the module with this address; NULL: none.  Takes no lock. */
-static const void *modulesLink(Word at)
-{
-  struct dl_find_object found;
-
-  return _dl_find_object != NULL && _dl_find_object((void *)at, &found) == 0 ? found.dlfo_link_map : NULL;
-}
-#else
-static const void *modulesLink(Word at)
-{
-  UNUSED(at);
-  return NULL;
-}
-#endif
 
 /* ---- Events ---- */
 
@@ -168,7 +167,7 @@ static void modulesKeep(void)
   if (i == ModulesMAX)
     return;
   modules.one[i].base = modules.base;
-  modules.one[i].link = modulesLink(modules.base);
+  modules.one[i].link = ModulesLink(modules.base);
   modules.one[i].chosen = modules.name != NULL && ElfNamed(strrchr(modules.path, '/') + 1, modules.name);
   __atomic_store_n(&modules.one[i].limit, modules.limit, __ATOMIC_RELEASE);
   if (i == modules.count)
@@ -316,7 +315,7 @@ void ModulesGone(ModulesHook gone)
     modulesOneStruct *one = &modules.one[i];
     Word limit = __atomic_load_n(&one->limit, __ATOMIC_ACQUIRE), base = one->base;
 
-    if (limit == 0 || one->link == NULL || modulesLink(base) == one->link)
+    if (limit == 0 || one->link == NULL || ModulesLink(base) == one->link)
       continue;
     /* One thread tells it. */
     if (!__atomic_compare_exchange_n(&one->limit, &limit, 0, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -335,7 +334,7 @@ void ModulesGone(ModulesHook gone)
 /* modulesTold -- is there nothing to be told of the module with this address? */
 static Bool modulesTold(Word at)
 {
-  const void *link = modulesLink(at);
+  const void *link = ModulesLink(at);
   const modulesOneStruct *known = modulesKnown(at);
 
   /* Without a link it is code that the program has made. */

@@ -35,6 +35,10 @@ extern void ModulesTell(Bool needed);
  *   /proc/self/maps */
 extern void ModulesSee(Word at, ModulesHook gone);
 
+/* ModulesLink -- the dynamic linker's handle, a struct link_map, of the module with this address; NULL: none, or glibc is
+ * older than 2.35.  Takes no lock, and calls nothing that a sanitizer replaces. */
+extern const void *ModulesLink(Word at);
+
 /* ModulesChoose -- choose modules by name, before any is told: that of a file without its folder, with or without what
  * follows `.so'.  The string must stay.
  * ModulesChosen -- is this an address in one of them, which ModulesSee has seen? */

@@ -66,7 +66,7 @@ typedef struct ExtractHeapStruct {
   Heap heap;
   HeapSites sites;        /* of its objects */
   LogRewrite rewrite;
-  ExtractSymbols symbols; /* is told of the sites that are written; or NULL */
+  ExtractSymbols symbols; /* gets the address of each site that is written, to look up its name; or NULL */
   ExtractLacking lacking; /* counts the processes that lack events: what these would say is left out */
 } ExtractHeapStruct, *ExtractHeap;
 

@@ -10,7 +10,7 @@ enum {
   soundWasteMAX = 64 << 20, /* and as much as the file has: bytes read for header blocks that were none */
   soundMagicCOMMON = 4,     /* bytes that the magics of blocks and header blocks have in common */
   soundTornMAX = 4 * HeaderMAX, /* bytes of writes that were cut short, one behind the other, that are looked at */
-  soundProgressSTEPS = 256  /* blocks, or windows searched, for which progress is told once */
+  soundProgressSTEPS = 256  /* progress is reported once for so many blocks, or windows that were searched */
 };
 
 /* soundBlock -- is this the header of a block?  ResFORMAT, ResVERSION */

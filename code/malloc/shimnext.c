@@ -4,7 +4,6 @@
  */
 #include "malloc/shimnext.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "emit/control.h"
 #include "emit/emitter.h"
+#include "emit/modules.h"
 #include "malloc/shimdebug.h"
 #include "malloc/shimdlsym.h"
 #include "mm/mallocpool.h"
@@ -245,30 +245,19 @@ static void shimBehind(ShimNextStruct *next)
 /* The class of the pool that stands for the malloc that serves. */
 static char shimClass[32] = "malloc";
 
-#if defined(DLFO_STRUCT_HAS_EH_DBASE)
-extern int _dl_find_object(void *at, struct dl_find_object *found) __attribute__((weak));
-
 /* shimServing -- if another library than libc has this function, name it in the pool's class.  Its name does not tell:
  * tcmalloc's functions have the names of libc's own, too.  A sanitizer that is not ready yet may allocate, so nothing is
  * called here that a sanitizer replaces. */
 static void shimServing(const void *its)
 {
-  struct dl_find_object found, libc;
-  const char *path, *name;
+  const struct link_map *module = ModulesLink((Word)its);
+  const char *name;
 
-  if (_dl_find_object == NULL || _dl_find_object((void *)(Word)its, &found) != 0 ||
-      _dl_find_object((void *)(Word)gnu_get_libc_version, &libc) != 0 || found.dlfo_link_map == libc.dlfo_link_map)
+  if (module == NULL || module == ModulesLink((Word)gnu_get_libc_version))
     return;
-  path = found.dlfo_link_map->l_name; /* "": the program itself */
-  name = strrchr(path, '/');
-  TextMake(shimClass, sizeof shimClass, "malloc:%s", name != NULL ? name + 1 : path);
+  name = strrchr(module->l_name, '/'); /* NULL: the program itself, whose name is "" */
+  TextMake(shimClass, sizeof shimClass, "malloc:%s", name != NULL ? name + 1 : module->l_name);
 }
-#else
-static void shimServing(const void *its)
-{
-  UNUSED(its);
-}
-#endif
 
 static void shimObserve(void)
 {

@@ -332,12 +332,13 @@ Bool AllocatorSame(const AllocatorStruct *this, const AllocatorStruct *that)
 
 const char *AllocatorOf(const char *file)
 {
-  Index i, j;
+  const allocatorKnownStruct *known;
+  Index i;
 
-  for (i = 0; i < ARRAY_LENGTH(allocatorKnown); ++i)
-    for (j = 0; j < ARRAY_LENGTH(allocatorKnown[i].library) && allocatorKnown[i].library[j] != NULL; ++j)
-      if (strcmp(allocatorKnown[i].library[j], file) == 0)
-        return allocatorKnown[i].name;
+  for (known = allocatorKnown; known < allocatorKnown + ARRAY_LENGTH(allocatorKnown); ++known)
+    for (i = 0; i < ARRAY_LENGTH(known->library) && known->library[i] != NULL; ++i)
+      if (strcmp(known->library[i], file) == 0)
+        return known->name;
   return NULL;
 }
 

@@ -102,10 +102,7 @@ void PredictBegin(Predict predict, Log log, LogProcess process)
 
 Bool PredictWants(EventType type)
 {
-  TypeCacheTellStruct tell;
-
-  TypeCacheMatch(&tell, type, predictKnown, ARRAY_LENGTH(predictKnown));
-  return tell.tells != TypeCacheNOTHING;
+  return TypeCacheKnows(type, predictKnown, ARRAY_LENGTH(predictKnown));
 }
 
 /* predictPeak -- so much was resident, the recording's among it; returns the rest */

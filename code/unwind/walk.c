@@ -114,8 +114,8 @@ static StepKind realignedCaller(StackFrame caller, StackRange range, StackFrame 
   return StepCALLER;
 }
 
-/* calledTo -- does a call return to this address?  The instruction before it is one then.  The kernel reads it for us: the
- * address may be any number, and another thread may unmap what is there at this moment. */
+/* calledTo -- does a call return to this address?  The instruction before it is one then.  The kernel copies the
+ * bytes before it, and returns an error where nothing is mapped: the word on the stack need not be an address of code. */
 static Bool calledTo(Word back)
 {
   enum { callMAX = 7 }; /* bytes of the longest call, without prefixes */
