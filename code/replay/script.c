@@ -5,17 +5,12 @@
 #include "replay/script.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/aver.h"
-#include "base/grow.h"
-#include "log/logfile.h"
 #include "replay/drift.h"
+#include "replay/scripttables.h"
 
 enum {
   scriptWaitedSIZE = 8, /* threads of which a thread remembers how far it has waited for them */
@@ -73,12 +68,9 @@ static const Size scriptSize[scriptTABLES] = {
 };
 
 struct ScriptStruct {
-  int fd;
+  ScriptTablesStruct tables;
   Bool merged;
   uint64_t tick;                 /* ns between two TIME operations; 0 for none */
-  Res res;
-  int error;                     /* errno of ResIO */
-  uint64_t offset;               /* bytes written */
   Curve live;                    /* bytes that live, by time; NULL: nobody wants it */
   uint64_t bytes, objects;       /* live */
   uint64_t large, peakLarge;     /* bytes of large objects that live; at most */
@@ -86,14 +78,10 @@ struct ScriptStruct {
   DriftStruct drift;             /* in it */
   uint32_t queueHead, queueTail; /* free slots for all threads, the oldest first */
   ScriptHeaderStruct header;
-  struct {
-    void *base;                  /* `count` elements of scriptSize bytes */
-    Count count, capacity;
-  } table[scriptTABLES];
 };
 
-#define scriptCount(script, which)       ((script)->table[which].count)
-#define scriptAt(script, which, type, i) (&((type *)(script)->table[which].base)[i])
+#define scriptCount(script, which)       ((script)->tables.table[which].count)
+#define scriptAt(script, which, type, i) (&((type *)(script)->tables.table[which].base)[i])
 #define scriptSlotAt(script, i)          scriptAt(script, scriptSLOTS, ScriptSlotStruct, i)
 #define scriptListAt(script, i)          (*scriptAt(script, scriptLISTS, ScriptList, i))
 
@@ -122,55 +110,23 @@ Bool ScriptCheck(Script script)
       return FALSE;
     operations += scriptListAt(script, i)->public.count;
   }
-  return script->fd >= 0 && header->allocs + header->frees + header->resizes <= operations &&
+  return script->tables.fd >= 0 && header->allocs + header->frees + header->resizes <= operations &&
          script->bytes <= header->peakBytes && script->objects <= header->peakObjects &&
          header->frees + script->objects == header->allocs &&
          (script->queueHead == scriptNONE || script->queueHead < scriptCount(script, scriptSLOTS));
 }
 
-/* scriptAdd -- one more element of a table, zeroed; NULL without memory, which the script remembers */
-static void *scriptAdd(Script script, unsigned which)
-{
-  Size size = scriptSize[which];
-  void *new;
-
-  if (!Grow(&script->table[which].base, &script->table[which].capacity, scriptCount(script, which), size)) {
-    script->res = ResMEMORY;
-    return NULL;
-  }
-  new = (char *)script->table[which].base + scriptCount(script, which)++ * size;
-  return memset(new, 0, size);
-}
-
-/* scriptTemporary -- a file without a name.  Not in memory if that can be helped: it may be larger. */
-static int scriptTemporary(void)
-{
-  const char *folder = getenv("TMPDIR");
-  int fd;
-
-  if (folder == NULL || *folder == '\0')
-    folder = "/tmp";
-  fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/replay-XXXXXX", folder);
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-      unlink(path);
-  }
-  return fd >= 0 ? fd : memfd_create("replay", MFD_CLOEXEC);
-}
-
 Res ScriptCreate(Script *scriptReturn, Bool merged, uint64_t tick)
 {
   Script script = calloc(1, sizeof *script);
+  Res res;
 
   if (script == NULL)
     return ResMEMORY;
-  script->fd = scriptTemporary();
-  if (script->fd < 0) {
+  res = ScriptTablesBegin(&script->tables, scriptSize, scriptTABLES);
+  if (res != ResOK) {
     free(script);
-    return ResIO;
+    return res;
   }
   script->merged = merged;
   script->tick = tick;
@@ -187,9 +143,7 @@ void ScriptDestroy(Script script)
   AVER(ScriptCheck(script));
   for (i = 0; i < scriptCount(script, scriptLISTS); ++i)
     free(scriptListAt(script, i));
-  for (i = 0; i < scriptTABLES; ++i)
-    free(script->table[i].base);
-  close(script->fd);
+  ScriptTablesEnd(&script->tables);
   free(script);
 }
 
@@ -232,37 +186,26 @@ void ScriptDraw(Script script, Curve curve)
 
 int ScriptFile(Script script)
 {
-  return script->fd;
+  return script->tables.fd;
 }
 
 /* ---- The file ---- */
 
-static void scriptWrite(Script script, const void *data, Size size)
-{
-  if (script->res != ResOK)
-    return;
-  script->res = FileWriteAt(script->fd, script->offset, data, size);
-  if (script->res == ResOK)
-    script->offset += size;
-  else
-    script->error = errno;
-}
-
 /* scriptFlush -- write the list's operations as a chunk */
 static void scriptFlush(Script script, ScriptList list)
 {
-  ScriptChunkStruct *chunk = list->count > 0 ? scriptAdd(script, ScriptCHUNKS) : NULL;
+  ScriptChunkStruct *chunk = list->count > 0 ? ScriptTablesAdd(&script->tables, ScriptCHUNKS) : NULL;
 
   AVER(list->count <= ScriptChunkOPS);
   if (chunk != NULL) {
     uint64_t next = scriptCount(script, ScriptCHUNKS);
-    *chunk = (ScriptChunkStruct){.offset = script->offset, .count = list->count};
+    *chunk = (ScriptChunkStruct){.offset = script->tables.offset, .count = list->count};
     if (list->last == 0)
       list->public.chunk = next;
     else
       scriptAt(script, ScriptCHUNKS, ScriptChunkStruct, list->last - 1)->next = next;
     list->last = next;
-    scriptWrite(script, list->ops, list->count * sizeof list->ops[0]);
+    ScriptTablesWrite(&script->tables, list->ops, list->count * sizeof list->ops[0]);
   }
   list->count = 0; /* without memory, too: the script has failed then, and is not read */
 }
@@ -291,23 +234,23 @@ Res ScriptFinish(Script script)
   if (i > 0 && scriptAt(script, ScriptEPOCHS, ScriptEpochStruct, i - 1)->threads == 0)
     --scriptCount(script, ScriptEPOCHS);
   for (i = 0; i < scriptCount(script, scriptLISTS); ++i) {
-    ScriptThreadStruct *thread = scriptAdd(script, ScriptTHREADS);
+    ScriptThreadStruct *thread = ScriptTablesAdd(&script->tables, ScriptTHREADS);
     scriptFlush(script, scriptListAt(script, i));
     if (thread != NULL)
       *thread = scriptListAt(script, i)->public;
   }
   for (i = 0; i < ScriptTABLES; ++i) {
-    header->table[i].offset = script->offset;
+    header->table[i].offset = script->tables.offset;
     header->table[i].count = scriptCount(script, i);
-    scriptWrite(script, script->table[i].base, scriptCount(script, i) * scriptSize[i]);
+    ScriptTablesWrite(&script->tables, script->tables.table[i].base, scriptCount(script, i) * scriptSize[i]);
   }
   scriptUnknown(script);
   header->slots = scriptCount(script, scriptSLOTS);
   header->operations = header->allocs + header->frees + header->resizes;
-  scriptWrite(script, header, sizeof *header);
-  if (script->res == ResIO)
-    errno = script->error;
-  return script->res;
+  ScriptTablesWrite(&script->tables, header, sizeof *header);
+  if (script->tables.res == ResIO)
+    errno = script->tables.error;
+  return script->tables.res;
 }
 
 /* ---- Threads ---- */
@@ -326,7 +269,7 @@ static inline void scriptEmit(Script script, ScriptList list, ScriptOpStruct op)
 static uint32_t *scriptNumber(Script script, unsigned which, Index i)
 {
   while (UNLIKELY(scriptCount(script, which) <= i))
-    if (scriptAdd(script, which) == NULL)
+    if (ScriptTablesAdd(&script->tables, which) == NULL)
       return NULL;
   return scriptAt(script, which, uint32_t, i);
 }
@@ -340,10 +283,10 @@ static ScriptList scriptList(Script script, Index thread)
   if (LIKELY(number != NULL && *number != 0))
     return scriptListAt(script, *number - 1);
   list = number != NULL ? calloc(1, sizeof *list) : NULL;
-  place = list != NULL ? scriptAdd(script, scriptLISTS) : NULL;
+  place = list != NULL ? ScriptTablesAdd(&script->tables, scriptLISTS) : NULL;
   if (place == NULL) {
     free(list);
-    script->res = ResMEMORY;
+    script->tables.res = ResMEMORY;
     return NULL;
   }
   *place = list;
@@ -363,7 +306,7 @@ static void scriptEpoch(Script script, uint32_t lag)
   ScriptEpochStruct *epoch = epochs > 0 ? scriptAt(script, ScriptEPOCHS, ScriptEpochStruct, epochs - 1) : NULL;
 
   if (epoch == NULL || epoch->threads > 0)
-    epoch = scriptAdd(script, ScriptEPOCHS);
+    epoch = ScriptTablesAdd(&script->tables, ScriptEPOCHS);
   if (epoch != NULL)
     epoch->lag = lag;
   script->inEpoch = 0;
@@ -441,10 +384,10 @@ static uint32_t scriptSlotNew(Script script, ScriptList list)
     return i;
   }
   if (scriptCount(script, scriptSLOTS) == scriptNONE) {
-    script->res = ResLIMIT;
+    script->tables.res = ResLIMIT;
     return scriptNONE;
   }
-  return scriptAdd(script, scriptSLOTS) != NULL ? (uint32_t)scriptCount(script, scriptSLOTS) - 1 : scriptNONE;
+  return ScriptTablesAdd(&script->tables, scriptSLOTS) != NULL ? (uint32_t)scriptCount(script, scriptSLOTS) - 1 : scriptNONE;
 }
 
 static void scriptSlotFree(Script script, ScriptList list, uint32_t i)
@@ -484,7 +427,7 @@ static void scriptArenaOperation(Script script, HeapOperation operation)
   uint64_t arena = scriptArena(script, operation->addr);
 
   if (operation->kind == HeapARENACREATE) {
-    ScriptArenaStruct *new = scriptAdd(script, ScriptARENAS);
+    ScriptArenaStruct *new = ScriptTablesAdd(&script->tables, ScriptARENAS);
     if (new != NULL)
       *new = (ScriptArenaStruct){.size = operation->size, .addr = operation->addr};
   } else if (arena != 0) {
@@ -524,10 +467,10 @@ static uint32_t scriptPool(Script script, ScriptList list, HeapPool heapPool)
   if (place == NULL)
     return scriptNONE;
   if (scriptCount(script, ScriptPOOLS) == ScriptPoolsMAX) {
-    script->res = ResLIMIT;
+    script->tables.res = ResLIMIT;
     return scriptNONE;
   }
-  if (scriptAdd(script, ScriptPOOLS) == NULL)
+  if (ScriptTablesAdd(&script->tables, ScriptPOOLS) == NULL)
     return scriptNONE;
   *place = (uint32_t)scriptCount(script, ScriptPOOLS);
   number = *place - 1;
@@ -544,7 +487,7 @@ static void scriptParam(Script script, uint32_t pool, HeapOperation operation)
   /* They follow the pool's creation, so that a pool's stand together; one that comes late is left out. */
   if (owner->params != 0 && owner->param + owner->params != scriptCount(script, ScriptPARAMS))
     return;
-  param = scriptAdd(script, ScriptPARAMS);
+  param = ScriptTablesAdd(&script->tables, ScriptPARAMS);
   if (param == NULL)
     return;
   memcpy(param->name, operation->name,
@@ -618,7 +561,7 @@ static void scriptSum(Script script, ScriptList list, HeapOperation operation)
 /* scriptTouch -- the object has this size from here on: how much of it is touched may become known */
 static void scriptTouch(Script script, ScriptList list, uint32_t slot, uint64_t size)
 {
-  ScriptTouchStruct *touch = size >= LargeSIZE ? scriptAdd(script, ScriptTOUCHES) : NULL;
+  ScriptTouchStruct *touch = size >= LargeSIZE ? ScriptTablesAdd(&script->tables, ScriptTOUCHES) : NULL;
   uint64_t number = scriptCount(script, ScriptTOUCHES);
 
   scriptSlotAt(script, slot)->touch = 0;
@@ -680,7 +623,7 @@ void ScriptAdd(Script script, HeapOperation operation, Index thread)
   HeapOperationKind kind = operation->kind;
   ScriptList list;
 
-  if (script->res != ResOK)
+  if (script->tables.res != ResOK)
     return;
   if (kind == HeapARENACREATE || kind == HeapARENADESTROY) {
     scriptArenaOperation(script, operation);

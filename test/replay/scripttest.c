@@ -49,7 +49,7 @@ static void testScript(void)
 
   TapOk(ScriptCheck(script), "a script passes its check");
   TapIs(script->header.crossings, 1, "one object was freed by another thread than allocated it");
-  PLANT(script->fd, -1, ScriptCheck(script), "that it has no file");
+  PLANT(script->tables.fd, -1, ScriptCheck(script), "that it has no file");
   PLANT(script->header.allocs, 3, ScriptCheck(script), "that allocations are not frees and live objects");
   PLANT(script->header.resizes, 1000, ScriptCheck(script), "that it has more operations than the lists have");
   PLANT(script->bytes, script->header.peakBytes + 1, ScriptCheck(script), "that more bytes live than at the peak");
