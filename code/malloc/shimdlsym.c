@@ -11,6 +11,7 @@
 
 #include "emit/emitter.h"
 #include "malloc/shimnext.h"
+#include "malloc/shimscope.h"
 
 /* LOOK -- call the dynamic loader with the thread marked as ShimLOOKUP and nothing else: so its frees have events, also
  * inside an operator new or delete */
@@ -26,9 +27,16 @@
 
 void *ShimSymbol(void *library, const char *name)
 {
-  void *symbol;
+  void *symbol = NULL;
 
-  LOOK(symbol = dlsym(library, name));
+  if (library == RTLD_NEXT)
+    symbol = ShimScopeNext(name, NULL);
+  else if (library == RTLD_DEFAULT)
+    symbol = ShimScopeFirst(name);
+  if (symbol == NULL)
+    LOOK(symbol = dlsym(library, name));
+  if (symbol == NULL)
+    LOOK((void)dlerror()); /* the program has not made that call */
   return symbol;
 }
 
@@ -40,9 +48,12 @@ void ShimNextSymbol(void *function, const char *name)
 
 void *ShimSymbolVersion(const char *name, const char *version)
 {
-  void *symbol;
+  void *symbol = ShimScopeNext(name, version);
 
-  LOOK(symbol = dlvsym(RTLD_NEXT, name, version));
+  if (symbol == NULL)
+    LOOK(symbol = dlvsym(RTLD_NEXT, name, version));
+  if (symbol == NULL)
+    LOOK((void)dlerror());
   return symbol;
 }
 
@@ -63,6 +74,8 @@ void *ShimLibrary(const char *path)
   void *library;
 
   LOOK(library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD));
+  if (library == NULL)
+    LOOK((void)dlerror());
   return library;
 }
 

@@ -1,0 +1,178 @@
+/* shimscope.c -- a function behind this library's, found in the symbol tables of what was loaded at the start
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "malloc/shimscope.h"
+
+#include <elf.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/aver.h"
+#include "emit/modules.h"
+#include "malloc/shimdlsym.h"
+
+enum {
+  scopeHIDDEN = 0x8000, /* of a symbol's version: only who names the version finds it */
+  scopeWORD = 8 * sizeof(ElfW(Addr))
+};
+
+/* The tables of a module by which symbols are found; NULL: it has none of these. */
+typedef struct ScopeStruct {
+  Word base;
+  const ElfW(Sym) *symbols;
+  const char *strings;
+  const uint32_t *hash;
+  const ElfW(Half) *versions; /* by symbol */
+  const ElfW(Verdef) *defined;
+} ScopeStruct, *Scope;
+
+/* scopeTable -- the address in an entry: the dynamic loader has added the base already, but where it cannot write */
+static const void *scopeTable(const struct link_map *module, const ElfW(Dyn) *entry)
+{
+  return (const void *)(entry->d_un.d_ptr < module->l_addr ? entry->d_un.d_ptr + module->l_addr : entry->d_un.d_ptr);
+}
+
+/* scopeRead -- find the tables; FALSE: there are symbols, but not in a table of GNU's form */
+static Bool scopeRead(Scope scope, const struct link_map *module)
+{
+  Bool old = FALSE;
+  const ElfW(Dyn) *entry;
+
+  *scope = (ScopeStruct){.base = module->l_addr};
+  for (entry = module->l_ld; entry != NULL && entry->d_tag != DT_NULL; ++entry)
+    switch (entry->d_tag) {
+    case DT_SYMTAB:
+      scope->symbols = scopeTable(module, entry);
+      break;
+    case DT_STRTAB:
+      scope->strings = scopeTable(module, entry);
+      break;
+    case DT_GNU_HASH:
+      scope->hash = scopeTable(module, entry);
+      break;
+    case DT_VERSYM:
+      scope->versions = scopeTable(module, entry);
+      break;
+    case DT_VERDEF:
+      scope->defined = scopeTable(module, entry);
+      break;
+    default:
+      old |= entry->d_tag == DT_HASH;
+      break;
+    }
+  return scope->hash != NULL || !old;
+}
+
+/* scopeHash -- the hash of a name, in tables of GNU's form */
+static uint32_t scopeHash(const char *name)
+{
+  uint32_t hash = 5381;
+
+  for (; *name != '\0'; ++name)
+    hash = 33 * hash + (unsigned char)*name;
+  return hash;
+}
+
+/* scopeDefines -- is this the name of the version with this number? */
+static Bool scopeDefines(const ScopeStruct *scope, unsigned number, const char *version)
+{
+  const ElfW(Verdef) *defined = scope->defined;
+
+  while (defined != NULL) {
+    const ElfW(Verdaux) *name = (const void *)((const char *)defined + defined->vd_aux);
+    if (defined->vd_ndx == number)
+      return strcmp(scope->strings + name->vda_name, version) == 0;
+    defined = defined->vd_next != 0 ? (const void *)((const char *)defined + defined->vd_next) : NULL;
+  }
+  return FALSE;
+}
+
+/* scopeMeant -- is this symbol, of the right name, the one that is meant?  A module may have several versions of it. */
+static Bool scopeMeant(const ScopeStruct *scope, Index i, const char *version)
+{
+  unsigned its = scope->versions != NULL ? scope->versions[i] : VER_NDX_GLOBAL;
+
+  if (scope->symbols[i].st_shndx == SHN_UNDEF || scope->symbols[i].st_value == 0 || its == VER_NDX_LOCAL)
+    return FALSE;
+  if (version == NULL || scope->versions == NULL)
+    return (its & scopeHIDDEN) == 0;
+  return scopeDefines(scope, its & ~(unsigned)scopeHIDDEN, version);
+}
+
+/* scopeSymbol -- the symbol in a table of GNU's form; NULL: it is not there */
+static const ElfW(Sym) *scopeSymbol(const ScopeStruct *scope, const char *name, const char *version)
+{
+  const uint32_t *head = scope->hash, buckets = head[0], first = head[1], words = head[2], shift = head[3];
+  const ElfW(Addr) *filter = (const void *)(head + 4);
+  const uint32_t *bucket = (const void *)(filter + words), *chain = bucket + buckets;
+  uint32_t hash = scopeHash(name);
+  ElfW(Addr) both = (ElfW(Addr))1 << hash % scopeWORD | (ElfW(Addr))1 << (hash >> shift) % scopeWORD;
+  Index i;
+
+  if (buckets == 0 || words == 0 || (filter[hash / scopeWORD % words] & both) != both)
+    return NULL;
+  i = bucket[hash % buckets];
+  if (i < first) /* an empty bucket */
+    return NULL;
+  for (;; ++i) {
+    if ((chain[i - first] | 1) == (hash | 1) && strcmp(scope->strings + scope->symbols[i].st_name, name) == 0 &&
+        scopeMeant(scope, i, version))
+      return &scope->symbols[i];
+    if ((chain[i - first] & 1) != 0)
+      return NULL;
+  }
+}
+
+Bool ShimScopeFind(void **functionReturn, const void *module, const char *name, const char *version)
+{
+  ScopeStruct scope;
+  const ElfW(Sym) *symbol;
+
+  AVER(functionReturn != NULL && module != NULL && name != NULL);
+  *functionReturn = NULL;
+  if (!scopeRead(&scope, module))
+    return FALSE;
+  if (scope.hash == NULL || scope.symbols == NULL || scope.strings == NULL)
+    return TRUE;
+  symbol = scopeSymbol(&scope, name, version);
+  if (symbol == NULL)
+    return TRUE;
+  if ((symbol->st_info & 0xf) != STT_FUNC)
+    return FALSE;
+  *functionReturn = (void *)(scope.base + symbol->st_value);
+  return TRUE;
+}
+
+/* scopeFrom -- in the first that has it, of this module and those behind it, up to libc.  What was loaded at the start
+ * stays where it is, and what is loaded later comes behind libc.  If this library itself does, libc is not met. */
+static void *scopeFrom(const struct link_map *module, const char *name, const char *version)
+{
+  const struct link_map *libc = ModulesLink((Word)gnu_get_libc_version);
+  void *function = NULL;
+
+  for (; module != NULL && libc != NULL; module = module->l_next) {
+    if (!ShimScopeFind(&function, module, name, version))
+      return NULL;
+    if (function != NULL || module == libc)
+      return function;
+  }
+  return NULL;
+}
+
+void *ShimScopeNext(const char *name, const char *version)
+{
+  const struct link_map *module = ModulesLink((Word)__ehdr_start);
+
+  return module != NULL ? scopeFrom(module->l_next, name, version) : NULL;
+}
+
+void *ShimScopeFirst(const char *name)
+{
+  const struct link_map *module = ModulesLink((Word)__ehdr_start);
+
+  while (module != NULL && module->l_prev != NULL)
+    module = module->l_prev;
+  return scopeFrom(module, name, NULL);
+}

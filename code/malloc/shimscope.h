@@ -1,0 +1,29 @@
+/* shimscope.h -- a function behind this library's, found in the symbol tables of what was loaded at the start
+ *
+ * dlsym drops the message that a failed call of the program's has left for dlerror, and a program may well call a
+ * function that we wrap before it asks for that: `throw runtime_error(dlerror())` allocates the exception first.  So
+ * what comes next is looked for here, without a call of the dynamic loader's, a lock or memory.
+ *
+ * Design: design/shim.md .shim.scope      Tests: test/malloc/dlerror.t, test/malloc/shimscopetest.c
+ */
+#ifndef MALLOC_SHIMSCOPE_H
+#define MALLOC_SHIMSCOPE_H
+
+/* SPDX-License-Identifier: BSD-2-Clause */
+
+#include "base/types.h"
+
+/* ShimScopeNext -- the function of this name in the first module behind this library that has it, up to libc
+ * ShimScopeFirst -- in the first of all modules that has it, up to libc
+ *
+ * version   of the symbol; NULL: the one that is meant where none is named
+ * returns   NULL: it is in none of these modules, or a lookup by the dynamic loader is needed for it: this library is
+ *           not before libc, a module has no table of GNU's form, or the function is chosen by a resolver
+ * Any thread may call it, also in a signal handler. */
+extern void *ShimScopeNext(const char *name, const char *version);
+extern void *ShimScopeFirst(const char *name);
+
+/* ShimScopeFind -- the same in one module, a struct link_map; FALSE: it has no such table, and may have the function */
+extern Bool ShimScopeFind(void **functionReturn, const void *module, const char *name, const char *version);
+
+#endif /* MALLOC_SHIMSCOPE_H */
