@@ -142,10 +142,10 @@ static void recordingSay(void *data, const char *line)
   SayLine(stdout, "%s", line);
 }
 
-/* recordingHas -- has a log that was named something of a recording? */
-static Bool recordingHas(const char *log, uint64_t identity)
+/* recordingHas -- has a log that was named something of a recording, and of this process of it, if one is given? */
+static Bool recordingHas(const char *log, uint64_t identity, uint64_t sender)
 {
-  int fd = RecoverLogOpen(log, identity);
+  int fd = RecoverLogOpen(log, identity, sender);
 
   if (fd >= 0)
     (void)close(fd);
@@ -162,7 +162,7 @@ static const char *recordingMeant(Recording recording, char **name)
 /* recordingCleans -- the log that a region is for, if none was named; the one of those that were named that it is, by
  * that name, which may lead there without links; or else one of those that has its recording: it was moved, or what a
  * collector has sent was received in it */
-static const char *recordingCleans(void *data, const char *log, uint64_t identity)
+static const char *recordingCleans(void *data, const char *log, uint64_t identity, uint64_t sender)
 {
   Recording recording = data;
   char named[PATH_MAX], its[PATH_MAX];
@@ -173,7 +173,7 @@ static const char *recordingCleans(void *data, const char *log, uint64_t identit
         (realpath(*name, named) != NULL && realpath(log, its) != NULL && strcmp(named, its) == 0))
       return recordingMeant(recording, name);
   for (name = recording->logs; *name != NULL; ++name)
-    if (access(log, F_OK) != 0 && recordingHas(*name, identity))
+    if (access(log, F_OK) != 0 && recordingHas(*name, identity, sender))
       return recordingMeant(recording, name);
   return recording->logs[0] == NULL ? log : NULL;
 }

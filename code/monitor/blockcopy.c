@@ -200,7 +200,7 @@ int BlockCopyLog(LiveRegion live, const char **reasonReturn)
     *reasonReturn = "its memory is another user's, who does not tell us where to write";
     return -1;
   }
-  fd = RecoverLogOpen(peek.log, peek.recording);
+  fd = RecoverLogOpen(peek.log, peek.recording, 0);
   if (fd < 0)
     *reasonReturn = errno == EINVAL ? "another file has its name now" : strerror(errno);
   return fd;

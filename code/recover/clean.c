@@ -33,6 +33,7 @@ enum { cleanTriesMAX = 100 }; /* of 10 ms each */
 typedef struct CleanStruct {
   char path[sizeof RegionFOLDER + 256], link[sizeof RegionFOLDER + 264];
   uint64_t recording;
+  uint64_t sender;        /* identity of its process, if that sent to receivers by itself; 0 */
   uint32_t pid;
   Bool alone;             /* a link without a region */
   Bool headless, young;   /* the program has written over its header; it was changed within the last minute */
@@ -120,6 +121,8 @@ static Bool cleanRegion(Clean clean, int at, const char *name)
   (void)snprintf(clean->path, sizeof clean->path, RegionFOLDER "/%s", name);
   orphan = cleanIsOrphan(clean, &region, &file);
   clean->failed = region.failed;
+  if (orphan && !clean->headless && region.failed == 0 && OrphanRegionSender(&region))
+    clean->sender = region.header.identity;
   clean->young = OrphanRegionYoung(&file);
   clean->hours = difftime(time(NULL), file.status.st_mtime) / 3600;
   clean->mebibytes = (double)file.status.st_blocks * 512 / (1 << 20);
@@ -302,7 +305,7 @@ Res CleanRegions(CleanChoose choose, void (*tell)(void *data, const char *line),
     return res;
   for (i = 0; i < count; ++i) {
     Clean clean = &list[i];
-    const char *log = choose != NULL ? choose(data, clean->log, clean->recording) : clean->log;
+    const char *log = choose != NULL ? choose(data, clean->log, clean->recording, clean->sender) : clean->log;
     Res its;
     if (log == NULL || strlen(log) >= sizeof clean->log)
       continue;

@@ -13,9 +13,10 @@
  *
  * log        that the region was made for; "": it has none, because its events were sent to another machine
  * recording  that the region belongs to
+ * sender     identity of the process, if it sent by itself, so that only a log with a header block of it has the rest; 0
  * returns    a path; NULL: the region is to be left alone
  */
-typedef const char *(*CleanChoose)(void *data, const char *log, uint64_t recording);
+typedef const char *(*CleanChoose)(void *data, const char *log, uint64_t recording, uint64_t sender);
 
 /* CleanRegions -- remove our own regions in RegionFOLDER whose processes are dead, after adding what they hold to their
  * logs

@@ -297,12 +297,19 @@ static Res orphanOpened(Orphan orphan, RegionFile file, orphanRecording of, cons
   Index log = of != NULL ? of->file : orphan->at;
   OrphanRegion region = &orphan->region;
   Bool read = OrphanRegionRead(region);
+  Process process;
 
   if (!read && region->failed == 0)
     return ResOK;
   if (of == NULL && ((read && !RegionFileFirst(file, region->header.inode, orphan->file[log]->fd)) ||
                      !orphanFor(orphan, file)))
     return ResOK;
+  if (of != NULL && read && OrphanRegionSender(region)) {
+    process = TableProcessFind(orphan->table, region->header.identity);
+    if (process == NULL || !process->headed)
+      return ResOK; /* the log of another process of the recording has it */
+    log = process->file;
+  }
   if (!orphanIsNew(orphan, file))
     return ResOK;
   if (read)

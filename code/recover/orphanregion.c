@@ -145,6 +145,13 @@ OrphanKind OrphanRegionKind(OrphanRegion region, RegionFile file)
   return region->failed != 0 ? OrphanUNREAD : kind;
 }
 
+Bool OrphanRegionSender(OrphanRegion region)
+{
+  RegionHeader header = &region->header;
+
+  return header->hand.collector == RegionCollectorNONE && header->inode == 0 && header->log[0] == '\0';
+}
+
 /* ---- The header block ---- */
 
 static Res orphanWrite(OrphanRegion region, const void *bytes, Size size)

@@ -82,6 +82,10 @@ extern Bool OrphanRegionYoung(RegionFile file);
  */
 extern Bool OrphanRegionLock(OrphanRegion region, int how);
 
+/* OrphanRegionSender -- does the process send to receivers by itself?  These have a log for each process, so what is here
+ * belongs only to a log that has a header block of this one. */
+extern Bool OrphanRegionSender(OrphanRegion region);
+
 /* OrphanRegionText -- read the newest whole header block of the process into region->text and region->parsed; FALSE:
  * there is none */
 extern Bool OrphanRegionText(OrphanRegion region, Size *lengthReturn);

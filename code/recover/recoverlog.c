@@ -379,14 +379,32 @@ static Res recoverDrop(void *data, RegionFile file)
   return ResOK;
 }
 
+/* recoverIts -- may the log have what is in the current region, which belongs to one of its recordings? */
+static Res recoverIts(Recover recover, RegionFile file, Bool *itsReturn)
+{
+  Process process;
+  Res res = ResOK;
+
+  *itsReturn = TRUE;
+  if (!OrphanRegionSender(&recover->region))
+    return res;
+  res = recoverScanHas(recover, file->name.recording);
+  process = res == ResOK ? TableProcessFind(&recover->table, recover->region.header.identity) : NULL;
+  *itsReturn = process != NULL && process->headed;
+  return res;
+}
+
 /* recoverOrphan -- recover the current region, if its process has ended and no collector is going to take it.  If
  * region->failed is set afterwards it stays. */
 static Res recoverOrphan(Recover recover, RegionFile file)
 {
   OrphanRegion region = &recover->region;
   OrphanCollector collector = OrphanRegionCollector(region);
-  Res res;
+  Bool its;
+  Res res = recoverIts(recover, file, &its);
 
+  if (res != ResOK || !its)
+    return res;
   if (collector == OrphanCollectorLIVES || !OrphanRegionLock(region, LOCK_EX)) {
     ++recover->recovered->running;
     recover->recovered->barred += RegionFileBarred(file);
@@ -442,7 +460,7 @@ static Bool recoverElsewhere(Recover recover, RegionFile file)
   if (!RegionFileTarget(path, file) || stat(path, &log) != 0 || fstat(recover->log, &its) != 0 ||
       (log.st_dev == its.st_dev && log.st_ino == its.st_ino))
     return FALSE;
-  fd = RecoverLogOpen(path, file->name.recording);
+  fd = RecoverLogOpen(path, file->name.recording, 0);
   if (fd < 0)
     return FALSE;
   (void)close(fd);
@@ -551,13 +569,18 @@ Res RecoverLog(int log, Bool certain, const char *path, uint64_t recording, Reco
   return res;
 }
 
-int RecoverLogOpen(const char *path, uint64_t recording)
+int RecoverLogOpen(const char *path, uint64_t recording, uint64_t sender)
 {
   Bool certain;
   int log = RegionFileAppend(&certain, path, recording);
   Recover recover = log >= 0 ? recoverMake(log, certain, path, recording, geteuid()) : NULL;
   Res res = recover != NULL ? recoverScanHas(recover, recording) : ResMEMORY;
+  Process process = res == ResOK && sender != 0 ? TableProcessFind(&recover->table, sender) : NULL;
 
+  if (res == ResOK && sender != 0 && (process == NULL || !process->headed)) {
+    errno = EINVAL;
+    res = ResPARAM;
+  }
   if (recover != NULL)
     recoverFree(recover);
   return res == ResOK || log < 0 ? log : FileCloseFailed(log);

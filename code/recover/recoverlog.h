@@ -50,7 +50,8 @@ extern Res RecoverLog(int log, Bool certain, const char *path, uint64_t recordin
 
 /* RecoverLogOpen -- open a log for appending that has something of a recording, or is empty and certain to be the
  * recording's log (RegionFileAppend).  Scans all of it.
- * returns  -1 with errno; EINVAL: it has nothing of the recording, or is no log */
-extern int RecoverLogOpen(const char *path, uint64_t recording);
+ * sender   identity of a process that sends to receivers by itself, of which the log must have a header block; 0: none
+ * returns  -1 with errno; EINVAL: it has nothing of the recording, or of the sender, or is no log */
+extern int RecoverLogOpen(const char *path, uint64_t recording, uint64_t sender);
 
 #endif /* RECOVER_RECOVERLOG_H */
