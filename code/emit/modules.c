@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <limits.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 
 #include "base/elf.h"
 #include "emit/emitter.h"
+#include "plinth/rawsyscall.h"
 
 /* ---- The dynamic linker ---- */
 
@@ -32,6 +35,44 @@ const void *ModulesLink(Word at)
   return NULL;
 }
 #endif
+
+enum { modulesLISTED = 10000 /* modules that are looked at: there may be a circle */ };
+
+/* modulesListed -- is there a module at this place of the loader's list?  Another thread may be unloading it: so it is
+ * copied as what need not be there, and what has been copied is right if the loader finds the module by it. */
+static Bool modulesListed(struct link_map *copy, const struct link_map *module)
+{
+  return RawPeek(copy, module, sizeof *copy) == sizeof *copy && copy->l_ld != NULL &&
+         ModulesLink((Word)copy->l_ld) == module;
+}
+
+/* modulesIs -- is the file of a module called so?  What is behind the page of its name need not be there. */
+static Bool modulesIs(const struct link_map *module, const char *file)
+{
+  char path[PATH_MAX] = "";
+  Size length = WordAlignUp((Word)module->l_name + 1, RawPAGE) - (Word)module->l_name;
+  const char *slash;
+
+  length = RawPeek(path, module->l_name, length < sizeof path ? length : sizeof path - 1);
+  if (memchr(path, '\0', length) == NULL)
+    (void)RawPeek(path + length, module->l_name + length, sizeof path - 1 - length);
+  slash = strrchr(path, '/');
+  return strcmp(slash != NULL ? slash + 1 : path, file) == 0;
+}
+
+const void *ModulesCalled(const char *file)
+{
+  const struct link_map *module = ModulesLink((Word)gnu_get_libc_version);
+  struct link_map copy;
+  Count tries;
+
+  for (tries = 0; tries < modulesLISTED && module != NULL && modulesListed(&copy, module); ++tries) {
+    if (modulesIs(&copy, file))
+      return module;
+    module = copy.l_next;
+  }
+  return NULL;
+}
 
 #if defined(EventModuleLoadCODE) /* the registry of another emitter may have no modules */
 

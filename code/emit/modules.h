@@ -35,9 +35,13 @@ extern void ModulesTell(Bool needed);
  *   /proc/self/maps */
 extern void ModulesSee(Word at, ModulesHook gone);
 
-/* ModulesLink -- the dynamic linker's handle, a struct link_map, of the module with this address; NULL: none, or glibc is
- * older than 2.35.  Takes no lock, and calls nothing that a sanitizer replaces. */
+/* ModulesLink -- the dynamic linker's handle, a struct link_map, of the module with this address; NULL: none, or
+ * glibc is older than 2.35.  Takes no lock, and calls nothing that a sanitizer replaces. */
 extern const void *ModulesLink(Word at);
+
+/* ModulesCalled -- that of the module whose file has this name, without its folder, of all that were loaded after
+ * libc; NULL: there is none, or it cannot be told.  Takes no lock, and system calls for each module. */
+extern const void *ModulesCalled(const char *file);
 
 /* ModulesChoose -- choose modules by name, before any is told: that of a file without its folder, with or without what
  * follows `.so'.  The string must stay.

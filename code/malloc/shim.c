@@ -40,8 +40,8 @@ static __attribute__((noinline)) void *shimUsableFrom(void *p, size_t size, cons
   return p;
 }
 
-/* ShimGotFrom, ShimAlignedFrom, shimZeroFrom, shimResizedFrom -- the event of an allocation that says who asked for it; what a call does
- * last, so that no frame of ours is to be skipped (SHIM_STACK) */
+/* ShimGotFrom, ShimAlignedFrom, shimZeroFrom, shimResizedFrom -- the event of an allocation that says who asked for
+ * it; what a call does last, so that no frame of ours is to be skipped (SHIM_STACK) */
 void *ShimGotFrom(void *p, size_t size, const void *site)
 {
   if (ShimNext.depth == 1)

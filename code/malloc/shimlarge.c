@@ -119,8 +119,8 @@ static Bool largeUnmaps(Word addr)
   return ShimNext.libc && (((const Word *)addr)[-1] & 2) != 0;
 }
 
-/* largeGoes -- take the object out of the table; returns its size, or 0 if it was not there.  Only memory that the table
- * names is read: if a program frees an address that is no object, libc reports that. */
+/* largeGoes -- take the object out of the table; returns its size, or 0 if it was not there.  Only memory that the
+ * table names is read: if a program frees an address that is no object, libc reports that. */
 static Size largeGoes(Word addr, Bool frees)
 {
   LargeStruct *place = largeFind(addr);

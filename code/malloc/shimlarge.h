@@ -31,8 +31,8 @@ static inline Bool ShimLargeMay(const void *p)
   return __atomic_load_n(&ShimLargeHint[(Word)p >> 12 & (ShimLargeHINTS - 1)], __ATOMIC_RELAXED) != 0;
 }
 
-/* ShimLargeNew -- the program has allocated an object of at least LargeSIZE bytes.  Its pages will not be counted if the
- * table is full, or events of objects are off.
+/* ShimLargeNew -- the program has allocated an object of at least LargeSIZE bytes.  Its pages will not be counted if
+ * the table is full, or events of objects are off.
  * ShimLargeGone -- the object at `p`, if it is a large one, is about to be freed
  * ShimLargeMoves -- the same of one that is about to be resized; returns its size, with which it is new again if that
  * fails, or 0

@@ -25,6 +25,7 @@
 #include "emit/event.h"
 #include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
+#include "malloc/shimscope.h"
 #include "mm/mallocpool.h"
 
 #if defined(__LP64__)
@@ -105,9 +106,8 @@ static void *operatorIn(void **libraryReturn, const char *path, const char *name
   return symbol;
 }
 
-/* operatorLocal -- the implementation that only a plugin loaded: the one that the caller would find.  The plugin's
- * library is used for later lookups first, because a later caller may be an operator that we called ourselves.  The
- * runtimes are looked at, too: a call that is a function's last seems to come from another library. */
+/* operatorLocal -- the implementation that only a plugin loaded, by the loader: the one that the caller would find.
+ * The plugin's library is used for later lookups first. */
 static void *operatorLocal(const char *name, const void *site)
 {
   static const char *const runtimes[] = {"libstdc++.so.6", "libc++abi.so.1"};
@@ -136,7 +136,11 @@ static __attribute__((cold, noinline)) void operatorFind(void *function, const c
   void *symbol;
 
   ShimStart();
-  symbol = ShimSymbol(RTLD_NEXT, name);
+  symbol = ShimScopeNext(name, NULL);
+  if (symbol == NULL)
+    symbol = ShimScopeLocal(name, site);
+  if (symbol == NULL)
+    symbol = ShimSymbol(RTLD_NEXT, name);
   if (symbol == NULL)
     symbol = operatorLocal(name, site);
   __atomic_store_n((void **)function, symbol, __ATOMIC_RELEASE);

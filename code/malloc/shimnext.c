@@ -245,9 +245,9 @@ static void shimBehind(ShimNextStruct *next)
 /* The class of the pool that stands for the malloc that serves. */
 static char shimClass[32] = "malloc";
 
-/* shimServing -- if another library than libc has this function, name it in the pool's class.  Its name does not tell:
- * tcmalloc's functions have the names of libc's own, too.  A sanitizer that is not ready yet may allocate, so nothing is
- * called here that a sanitizer replaces. */
+/* shimServing -- if another library than libc has this function, name it in the pool's class.  Its name does not
+ * tell: tcmalloc's functions have the names of libc's own, too.  A sanitizer that is not ready yet may allocate, so
+ * nothing is called here that a sanitizer replaces. */
 static void shimServing(const void *its)
 {
   const struct link_map *module = ModulesLink((Word)its);

@@ -95,9 +95,9 @@ typedef enum ShimDepth {
 /* ShimWithin -- a ShimDepth: which call the thread is inside of */
 extern __thread unsigned ShimWithin __attribute__((tls_model("initial-exec")));
 
-/* ShimGotFrom, ShimAlignedFrom -- the events PoolAlloc and PoolAllocAligned of an outermost call, where they are to have
- * the site or the stack, and what the allocator gave, if that is wanted; they return `p`.  A wrapper calls them last
- * (SHIM_STACK). */
+/* ShimGotFrom, ShimAlignedFrom -- the events PoolAlloc and PoolAllocAligned of an outermost call, where they are to
+ * have the site or the stack, and what the allocator gave, if that is wanted; they return `p`.  A wrapper calls them
+ * last (SHIM_STACK). */
 extern void *ShimGotFrom(void *p, size_t size, const void *site) __attribute__((noinline));
 extern void *ShimAlignedFrom(void *p, size_t size, size_t align, const void *site) __attribute__((noinline));
 

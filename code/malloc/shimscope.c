@@ -176,3 +176,87 @@ void *ShimScopeFirst(const char *name)
     module = module->l_prev;
   return scopeFrom(module, name, NULL);
 }
+
+/* ---- What came later ---- */
+
+/* The modules of functions that were found so, a struct link_map each; NULL behind the last.  Atomic. */
+enum { scopeFoundMAX = 8 };
+static const void *scopeFound[scopeFoundMAX];
+static uint32_t scopeKept; /* which of them ShimScopeUnkept has told; a mask; atomic */
+
+/* scopeNote -- a function was found in this module; FALSE: there are too many */
+static Bool scopeNote(const void *module)
+{
+  Index i;
+
+  for (i = 0; i < scopeFoundMAX; ++i) {
+    const void *its = NULL;
+    if (__atomic_compare_exchange_n(&scopeFound[i], &its, module, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+        its == module)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+const char *ShimScopeUnkept(void)
+{
+  Index i;
+
+  for (i = 0; i < scopeFoundMAX; ++i) {
+    const struct link_map *module = __atomic_load_n(&scopeFound[i], __ATOMIC_ACQUIRE);
+    if (module == NULL)
+      break;
+    if ((__atomic_fetch_or(&scopeKept, (uint32_t)1 << i, __ATOMIC_ACQ_REL) >> i & 1) == 0)
+      return module->l_name;
+  }
+  return NULL;
+}
+
+/* scopeNeeded -- the function in the first of the modules that this one was linked with that has it */
+static void *scopeNeeded(const struct link_map *user, const char *name, const void **moduleReturn)
+{
+  const char *strings = NULL;
+  const ElfW(Dyn) *entry;
+  void *function = NULL;
+
+  for (entry = user->l_ld; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB)
+      strings = scopeTable(user, entry);
+  for (entry = user->l_ld; entry->d_tag != DT_NULL && strings != NULL && function == NULL; ++entry)
+    if (entry->d_tag == DT_NEEDED && (*moduleReturn = ModulesCalled(strings + entry->d_un.d_val)) != NULL)
+      (void)ShimScopeFind(&function, *moduleReturn, name, NULL);
+  return function;
+}
+
+/* scopeUser -- the function that the caller at `site` would find */
+static void *scopeUser(const char *name, const void *site, const void **moduleReturn)
+{
+  static const char *const runtimes[] = {"libstdc++.so.6", "libc++abi.so.1"};
+  const struct link_map *user = ModulesLink((Word)site);
+  void *function = NULL;
+  Index i;
+
+  *moduleReturn = user;
+  if (user != NULL)
+    (void)ShimScopeFind(&function, user, name, NULL);
+  if (user != NULL && function == NULL)
+    function = scopeNeeded(user, name, moduleReturn);
+  for (i = 0; function == NULL && i < ARRAY_LENGTH(runtimes); ++i)
+    if ((*moduleReturn = ModulesCalled(runtimes[i])) != NULL)
+      (void)ShimScopeFind(&function, *moduleReturn, name, NULL);
+  return function;
+}
+
+void *ShimScopeLocal(const char *name, const void *site)
+{
+  void *function = NULL;
+  const void *module;
+  Index i;
+
+  for (i = 0; i < scopeFoundMAX && function == NULL; ++i)
+    if ((module = __atomic_load_n(&scopeFound[i], __ATOMIC_ACQUIRE)) != NULL)
+      (void)ShimScopeFind(&function, module, name, NULL);
+  if (function == NULL && (function = scopeUser(name, site, &module)) != NULL && !scopeNote(module))
+    function = NULL;
+  return function;
+}

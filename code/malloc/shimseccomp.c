@@ -111,8 +111,8 @@ SHIM int prctl(int option, ...)
 }
 
 #if defined(__x86_64__) && defined(__LP64__)
-/* `syscall', as libc has it, but for seccomp and execve: nothing else may be done here, not even to the stack, on which a
- * child may begin. */
+/* `syscall', as libc has it, but for seccomp and execve: nothing else may be done here, not even to the stack, on
+ * which a child may begin. */
 __asm__(".text\n"
         ".globl syscall\n"
         ".type syscall, @function\n"

@@ -16,6 +16,7 @@
 #include "emit/modules.h"
 #include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
+#include "malloc/shimscope.h"
 #include "unwind/rowcache.h"
 #include "unwind/stacktree.h"
 #include "unwind/walk.h"
@@ -201,12 +202,15 @@ SHIM int dlclose(void *library)
   static unsigned long long unloaded;
   static int (*next)(void *);
   unsigned long long count = 0;
+  const char *used;
   int result;
 
   if (UNLIKELY(next == NULL))
     ShimNextSymbol(&next, "dlclose");
   if (next == NULL)
     return -1; /* a program without a dynamic linker has no library to close */
+  while ((used = ShimScopeUnkept()) != NULL)
+    (void)ShimLibrary(used); /* our pointers lead there */
   result = next(library);
   (void)dl_iterate_phdr(stackUnloads, &count);
   if (__atomic_exchange_n(&unloaded, count, __ATOMIC_RELAXED) != count) {

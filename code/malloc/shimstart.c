@@ -207,8 +207,8 @@ enum {
   shimSHARE = 100         /* 1/100 of their lives */
 };
 
-/* shimPeak -- emit the most that was resident.  The collector's samples miss memory that was resident only between two of
- * them.  VmHWM counts since exec; getrusage also has what the process ran before. */
+/* shimPeak -- emit the most that was resident.  The collector's samples miss memory that was resident only between
+ * two of them.  VmHWM counts since exec; getrusage also has what the process ran before. */
 static void shimPeak(void)
 {
   char status[2048];

@@ -13,7 +13,7 @@
  *
  * log        that the region was made for; "": it has none, because its events were sent to another machine
  * recording  that the region belongs to
- * sender     identity of the process, if it sent by itself, so that only a log with a header block of it has the rest; 0
+ * sender     identity of the process, if it sent by itself: only a log with a header block of it has the rest; 0
  * returns    a path; NULL: the region is to be left alone
  */
 typedef const char *(*CleanChoose)(void *data, const char *log, uint64_t recording, uint64_t sender);
