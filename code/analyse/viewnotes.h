@@ -19,8 +19,8 @@
 extern void ViewNotesText(FILE *out, ViewHeap shared, Bool callers);
 extern void ViewNotesJson(FILE *out, ViewHeap shared);
 
-/* ViewNotesStacksText, ViewNotesStacksJson -- how many allocations and resizes have stacks in which callers are missing;
- * of a view that keeps the book */
+/* ViewNotesStacksText, ViewNotesStacksJson -- how many allocations and resizes have stacks in which callers are
+ * missing; of a view that keeps the book */
 extern void ViewNotesStacksText(FILE *out, ViewHeap shared);
 extern void ViewNotesStacksJson(FILE *out, ViewHeap shared);
 

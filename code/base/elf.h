@@ -73,7 +73,8 @@ typedef struct ElfSymbolStruct {
   uint64_t address, size;
 } ElfSymbolStruct, *ElfSymbol;
 
-/* ElfNamed -- is a file, given without its folder, what people mean by this name: with or without what follows `.so'? */
+/* ElfNamed -- is a file, given without its folder, what people mean by this name: with or without what follows `.so'?
+ */
 extern Bool ElfNamed(const char *file, const char *name);
 
 /* ElfMagic -- are these bytes, at least SELFMAG, those that an ELF file begins with? */

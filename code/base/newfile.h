@@ -31,8 +31,8 @@ typedef struct NewFileStruct {
 extern Res NewFileAt(NewFile file, const char *path);
 extern void NewFileClose(NewFile file);
 
-/* NewFileOld -- a descriptor for reading the file at the place; -1 with errno set.  The open follows no link and does not
- * block.
+/* NewFileOld -- a descriptor for reading the file at the place; -1 with errno set.  The open follows no link and does
+ * not block.
  * NewFileReplaces -- may it be replaced: is nothing there, or a file that is empty or begins with these bytes? */
 extern int NewFileOld(NewFile file);
 extern Bool NewFileReplaces(NewFile file, const char *begins, Size length);

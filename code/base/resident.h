@@ -12,8 +12,8 @@
 
 #include "base/types.h"
 
-/* ResidentNow, ResidentPeak -- bytes, now and at most since ResidentForget, or since the process became its program; 0: the
- * system does not say
+/* ResidentNow, ResidentPeak -- bytes, now and at most since ResidentForget, or since the process became its program;
+ * 0: the system does not say
  * ResidentForget -- let the peak begin anew */
 extern uint64_t ResidentNow(void);
 extern uint64_t ResidentPeak(void);

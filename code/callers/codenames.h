@@ -83,15 +83,16 @@ extern Count CodeNamesFrames(CodePlaceStruct frames[CodeFramesMAX], CodeNames na
 extern Index CodeNamesCaller(CodeNames names, const CodePlaceStruct *frames, Count count);
 extern CodePlaceStruct CodeNamesCallerOf(CodeNames names, const SiteStruct *site);
 
-/* CodeNamesLacks -- which callers of a stack are missing, though they were to be recorded: the inner ones (CodeSHORT), the
- * outer ones (CodeBROKEN), or all or some (CodeUNKNOWN);  CodeNOWHERE: none, or only beyond CodeFramesMAX, where nobody
- * looks: a log may have one stack from which all others are calls, and so walks of any length */
+/* CodeNamesLacks -- which callers of a stack are missing, though they were to be recorded: the inner ones
+ * (CodeSHORT), the outer ones (CodeBROKEN), or all or some (CodeUNKNOWN);  CodeNOWHERE: none, or only beyond
+ * CodeFramesMAX, where nobody looks: a log may have one stack from which all others are calls, and so walks of any
+ * length */
 extern uint64_t CodeNamesLacks(CodeNames names, const SiteStruct *site);
 
 /* CodeNamesText -- print a place: "parse (a.out)", "parse (a.out) at parse.c:12", "libc.so.6+0x8a1b2"
  * CodeNamesShort -- the same without the module of a function: "parse", "parse at parse.c:12"
- * CodeNamesJson -- print its members of an object: `function`, `module`, `offset`, and, where lines are wanted, `file` and
- *   `line`; null: not known
+ * CodeNamesJson -- print its members of an object: `function`, `module`, `offset`, and, where lines are wanted,
+ * `file` and `line`; null: not known
  * CodeNamesMatch -- does a pattern (suppressions.h) match one of its names? */
 extern void CodeNamesText(FILE *out, CodeNames names, const CodePlaceStruct *place);
 extern void CodeNamesShort(FILE *out, CodeNames names, const CodePlaceStruct *place);

@@ -397,8 +397,9 @@ static const char *programLoads(Program program, const char *interpreter)
   return programPrivileged(program);
 }
 
-/* programElf -- why a program would not be observed.  Nothing is said of what is no ELF file: either the exec fails, and
- * a shell, maybe, reads the file; or the system has an interpreter for such files.  Each is a program that comes. */
+/* programElf -- why a program would not be observed.  Nothing is said of what is no ELF file: either the exec fails,
+ * and a shell, maybe, reads the file; or the system has an interpreter for such files.  Each is a program that comes.
+ */
 static const char *programElf(Program program)
 {
   const char *reason = NULL;

@@ -174,8 +174,8 @@ extern void RecordingFind(Recording recording);
 extern void RecordingSummary(Recording recording, Count running);
 extern void RecordingSent(Recording recording, Count running);
 
-/* collect/recordingrange.c: RecordingRange -- has the log no module of the name that --range gives?  Then `line` says so,
- * with the names of those that there are.  NULL: no range was given. */
+/* collect/recordingrange.c: RecordingRange -- has the log no module of the name that --range gives?  Then `line` says
+ * so, with the names of those that there are.  NULL: no range was given. */
 extern Bool RecordingRange(char *line, Size size, const char *range, Log log);
 
 #endif /* COLLECT_RECORDING_H */

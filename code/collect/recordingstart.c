@@ -164,7 +164,8 @@ static Bool recordingSettings(Recording recording, const char *family)
   return !text.overflow && setenv(RegionVARIABLE, room, 1) == 0;
 }
 
-/* recordingEnvironment -- preload the library into the program, unless it does not start so, and give it its settings */
+/* recordingEnvironment -- preload the library into the program, unless it does not start so, and give it its settings
+ */
 static Bool recordingEnvironment(Recording recording, const char *family)
 {
   const char *others = getenv("LD_PRELOAD");

@@ -67,9 +67,9 @@ static Word threadPlace(unsigned kind, unsigned unsent, Size size, Bool *waitRet
 }
 
 /* bufferSent -- is an event sent that goes out with one of these kinds?  A state dump tells to its end what others
- * cannot be understood without, also if its kinds are switched off meanwhile: what was sent until then needs it.  Frames
- * and modules (EVENT_KINDS) are emitted once, and events of all kinds refer to them, so they are sent if there is a way
- * out: the flight recorder would overwrite them before the events that refer to them. */
+ * cannot be understood without, also if its kinds are switched off meanwhile: what was sent until then needs it.
+ * Frames and modules (EVENT_KINDS) are emitted once, and events of all kinds refer to them, so they are sent if there
+ * is a way out: the flight recorder would overwrite them before the events that refer to them. */
 static inline Bool bufferSent(unsigned kind, Word kinds)
 {
   return (__atomic_load_n(&EVENT_CONTROL[0], __ATOMIC_RELAXED) & kinds) != 0 ||

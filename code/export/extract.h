@@ -55,10 +55,10 @@ extern Res ExtractWrite(ExtractLacking lackingReturn, Log log, LogRewrite rewrit
 
 /* ---- The state dump with which an extract begins (extractstate.c) ----
  *
- * Between StateBegin and StateEnd stands a PoolLive for each live object, or a PoolLiveSite or PoolLiveStack where it is
- * known who asked for it, at one moment before the cut.  What was not
- * settled at the cut (a resize that goes on, an event that waits for another) follows at its own time, still before the
- * cut; so do objects that were allocated meanwhile.  At every later time the cut log's live heap is the uncut one's. */
+ * Between StateBegin and StateEnd stands a PoolLive for each live object, or a PoolLiveSite or PoolLiveStack where it
+ * is known who asked for it, at one moment before the cut.  What was not settled at the cut (a resize that goes on,
+ * an event that waits for another) follows at its own time, still before the cut; so do objects that were allocated
+ * meanwhile.  At every later time the cut log's live heap is the uncut one's. */
 
 /* A heap of `log` that is to be written. */
 typedef struct ExtractHeapStruct {

@@ -101,8 +101,8 @@ extern Res ArenaGrainsExtend(Arena arena, Chunk chunk, Index index, Count n, Cou
 /* ArenaGrainsFree -- give a run back; `n` are all of a huge chunk's grains.  Lock held. */
 extern void ArenaGrainsFree(Arena arena, Chunk chunk, Index index, Count n);
 
-/* ArenaHugeResize -- `n` grains for the segment in a huge chunk, which keeps its contents as far as they fit.  The chunk
- * may be replaced: the old one, with its header, is gone then.  Lock held.
+/* ArenaHugeResize -- `n` grains for the segment in a huge chunk, which keeps its contents as far as they fit.  The
+ * chunk may be replaced: the old one, with its header, is gone then.  Lock held.
  * errors   ResMEMORY, and then nothing has changed */
 extern Res ArenaHugeResize(Chunk *chunkIO, Arena arena, Count n);
 
@@ -147,8 +147,8 @@ extern void ArenaPurgeHuge(Arena arena, Size limit);
 extern Size ArenaPeak(Arena arena);
 extern Size ArenaSpareMost(Arena arena);
 
-/* ArenaTrim -- decommit what is too much, or a piece of it; `huge`: a huge chunk was used last, so that the spare memory
- * of plain ones goes first, which has not been used as lately */
+/* ArenaTrim -- decommit what is too much, or a piece of it; `huge`: a huge chunk was used last, so that the spare
+ * memory of plain ones goes first, which has not been used as lately */
 extern void ArenaTrim(Arena arena, Bool huge);
 
 /* ArenaMay -- may the arena commit `more` bytes?  If need be, spare ones go back to the system. */

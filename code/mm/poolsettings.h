@@ -30,7 +30,8 @@ extern Bool PoolSettingIs(const PoolSettingStruct *setting, const char *class, c
 /* PoolSettings -- all that the environment gives; "": nothing.  Any thread. */
 extern const char *PoolSettings(void);
 
-/* PoolSettingOf -- the value in force of a parameter: the environment's, the last one if there are several, or `value` */
+/* PoolSettingOf -- the value in force of a parameter: the environment's, the last one if there are several, or `value`
+ */
 extern Word PoolSettingOf(const char *class, const char *param, Word value);
 
 #endif /* MM_POOLSETTINGS_H */

@@ -37,10 +37,10 @@
 #include "mm/seg.h"
 
 /* Size classes.  Blocks are multiples of 16 bytes: each multiple up to 256; from there to 4096 eight sizes for each
- * doubling, so that rounding up costs an eighth at most; and from there one class for each number of blocks that a slab
- * holds, 15 to 2 in one grain and 3 or 2 in two: more classes would take as many slabs, and each class keeps free blocks.
- * Every class whose block size is a multiple of a power of two serves as aligned memory, because slabs begin on grains;
- * the powers of two are classes. */
+ * doubling, so that rounding up costs an eighth at most; and from there one class for each number of blocks that a
+ * slab holds, 15 to 2 in one grain and 3 or 2 in two: more classes would take as many slabs, and each class keeps
+ * free blocks. Every class whose block size is a multiple of a power of two serves as aligned memory, because slabs
+ * begin on grains; the powers of two are classes. */
 #define SGFUnitSHIFT 4
 #define SGFUnitSIZE  ((Size)1 << SGFUnitSHIFT) /* bytes; the alignment of every block, as malloc must have it */
 
@@ -116,9 +116,10 @@ typedef struct SlabStruct {
 _Static_assert(sizeof(SlabStruct) <= ChunkSegSTRIDE, "a slab does not fit into a segment's descriptor");
 _Static_assert(sizeof(Word) != 8 || offsetof(SlabStruct, remote) == 64, "a free reads one line of the descriptor");
 
-/* What `remote` of a slab holds: the address of the block that another thread freed last, which links to the blocks freed
- * before it; and above the address the number of all these blocks.  When other threads have freed all blocks of the slab
- * it may be SlabGOING instead: a thread is decommitting the slab's memory; or SlabGONE: the memory is decommitted. */
+/* What `remote` of a slab holds: the address of the block that another thread freed last, which links to the blocks
+ * freed before it; and above the address the number of all these blocks.  When other threads have freed all blocks of
+ * the slab it may be SlabGOING instead: a thread is decommitting the slab's memory; or SlabGONE: the memory is
+ * decommitted. */
 enum { SlabGOING = 1, SlabGONE = 3 };
 
 #if UINTPTR_MAX > 0xffffffffu

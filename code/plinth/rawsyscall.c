@@ -225,7 +225,8 @@ uint64_t RawRandom(void)
 }
 
 /* rawOrder -- who is given a mapping comes after those who gave theirs back, perhaps at the same place.  The system
- * itself keeps that order; the thread sanitizer, which does not see system calls that are not libc's, has to be told. */
+ * itself keeps that order; the thread sanitizer, which does not see system calls that are not libc's, has to be told.
+ */
 static void rawOrder(void)
 {
 #if defined(__SANITIZE_THREAD__)

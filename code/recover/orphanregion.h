@@ -68,8 +68,8 @@ typedef enum OrphanKind {
 /* OrphanRegionKind -- OrphanRegionRead, and what the file is if it is no region */
 extern OrphanKind OrphanRegionKind(OrphanRegion region, RegionFile file);
 
-/* OrphanRegionRuns -- is there a process of this number that has not ended, and that may have made what was made then? A
- * zombie has ended; and one that began later is another, which was given the number of one that has. */
+/* OrphanRegionRuns -- is there a process of this number that has not ended, and that may have made what was made
+ * then? A zombie has ended; and one that began later is another, which was given the number of one that has. */
 extern Bool OrphanRegionRuns(uint32_t pid, time_t made);
 
 /* OrphanRegionYoung -- was the file changed within the last minute?  Then its maker may still be about to lock it. */
@@ -82,8 +82,8 @@ extern Bool OrphanRegionYoung(RegionFile file);
  */
 extern Bool OrphanRegionLock(OrphanRegion region, int how);
 
-/* OrphanRegionSender -- does the process send to receivers by itself?  These have a log for each process, so what is here
- * belongs only to a log that has a header block of this one. */
+/* OrphanRegionSender -- does the process send to receivers by itself?  These have a log for each process, so what is
+ * here belongs only to a log that has a header block of this one. */
 extern Bool OrphanRegionSender(OrphanRegion region);
 
 /* OrphanRegionText -- read the newest whole header block of the process into region->text and region->parsed; FALSE:

@@ -49,10 +49,10 @@ extern void PredictFinish(Predict predict);
 
 /* PredictBegin -- from now on samples of this process of the log count
  * PredictWants -- does PredictEvent learn from an event of this type?
- * PredictEvent -- one event, of any process; the resident bytes of the process that it tells, without the recording's, if
- *   it is a sample; else 0
- * PredictRecorded -- all events have come, and the script of them is finished: the name of the allocator that the numbers
- *   are of, as AllocatorParse takes it; libc's also where that is not known, and nothing can be said */
+ * PredictEvent -- one event, of any process; the resident bytes of the process that it tells, without the
+ * recording's, if it is a sample; else 0
+ * PredictRecorded -- all events have come, and the script of them is finished: the name of the allocator that the
+ * numbers are of, as AllocatorParse takes it; libc's also where that is not known, and nothing can be said */
 extern void PredictBegin(Predict predict, Log log, LogProcess process);
 extern Bool PredictWants(EventType type);
 extern uint64_t PredictEvent(Predict predict, LogEvent event);
@@ -69,7 +69,8 @@ extern MeasureRangeStruct PredictShare(const PredictStruct *predict, const Measu
 
 /* PredictCpu, PredictPeak -- what the program would take with this allocator, of which PredictKnows: seconds of
  * processor time, resident bytes
- * PredictFaster -- of two allocators, does the first take less processor time?  FALSE also where that cannot be told. */
+ * PredictFaster -- of two allocators, does the first take less processor time?  FALSE also where that cannot be told.
+ */
 extern MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 extern MeasureRangeStruct PredictPeak(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 extern Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, Index this, Index that);

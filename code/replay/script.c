@@ -313,8 +313,8 @@ static void scriptEpoch(Script script, uint32_t lag)
   DriftBegin(&script->drift);
 }
 
-/* scriptFull -- does the newest epoch end before the next operation?  Within two epochs threads may run in any order: so
- * it ends when, by that, the bytes that live could differ from those that were recorded. */
+/* scriptFull -- does the newest epoch end before the next operation?  Within two epochs threads may run in any order:
+ * so it ends when, by that, the bytes that live could differ from those that were recorded. */
 static inline Bool scriptFull(Script script)
 {
   uint64_t differ = script->bytes / scriptDRIFT > scriptDriftMIN ? script->bytes / scriptDRIFT : scriptDriftMIN;

@@ -32,8 +32,8 @@ typedef struct ScriptTablesStruct {
 extern Res ScriptTablesBegin(ScriptTables tables, const Size *size, Count count);
 extern void ScriptTablesEnd(ScriptTables tables);
 
-/* ScriptTablesAdd -- one more element of a table, zeroed; NULL without memory, which `res` says.  Pointers to other elements
- * of the table are good no longer. */
+/* ScriptTablesAdd -- one more element of a table, zeroed; NULL without memory, which `res` says.  Pointers to other
+ * elements of the table are good no longer. */
 extern void *ScriptTablesAdd(ScriptTables tables, unsigned table);
 
 /* ScriptTablesWrite -- write behind what is written; nothing after a failure */

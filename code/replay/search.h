@@ -29,12 +29,13 @@ extern Res SearchAdd(Measure measure, Script script);
 extern void SearchRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                       void (*say)(void *data, const char *name), void *data);
 
-/* SearchKeep -- the best so many of those that have run stay, their allocators as they are, and the one that the program had */
+/* SearchKeep -- the best so many of those that have run stay, their allocators as they are, and the one that the
+ * program had */
 extern void SearchKeep(Measure measure, Count keep);
 
-/* SearchBest -- is no other known to take as little of one and less of the other?  By the ranges of `predict`, or, where
- * nothing can be predicted, by the medians.  One with settings also has to be known to take less of something than its
- * allocator without. */
+/* SearchBest -- is no other known to take as little of one and less of the other?  By the ranges of `predict`, or,
+ * where nothing can be predicted, by the medians.  One with settings also has to be known to take less of something
+ * than its allocator without. */
 extern Bool SearchBest(const PredictStruct *predict, const MeasureStruct *measure, Index allocator);
 
 #endif /* REPLAY_SEARCH_H */

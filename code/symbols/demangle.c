@@ -118,8 +118,8 @@ Bool DemangleMay(const char *name)
   return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
 }
 
-/* demangleDear -- has it taken too much processor time for so many names?  Names that repeat parts of themselves may take
- * half a second each. */
+/* demangleDear -- has it taken too much processor time for so many names?  Names that repeat parts of themselves may
+ * take half a second each. */
 static Bool demangleDear(Demangler demangler)
 {
   struct timespec cpu;

@@ -115,7 +115,8 @@ static StepKind realignedCaller(StackFrame caller, StackRange range, StackFrame 
 }
 
 /* calledTo -- does a call return to this address?  The instruction before it is one then.  The kernel copies the
- * bytes before it, and returns an error where nothing is mapped: the word on the stack need not be an address of code. */
+ * bytes before it, and returns an error where nothing is mapped: the word on the stack need not be an address of code.
+ */
 static Bool calledTo(Word back)
 {
   enum { callMAX = 7 }; /* bytes of the longest call, without prefixes */

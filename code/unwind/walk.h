@@ -81,8 +81,8 @@ extern StackNumber StackWalkFrom(StackWalk walk, Word from, Word at, Word sp, Wo
   StackWalkFrom((walk), (from), (Word)__builtin_return_address(0) - 1, \
                 (Word)__builtin_frame_address(0) + 2 * sizeof(Word), *(Word *)__builtin_frame_address(0))
 
-/* StackWalkOmit -- functions from base to limit are walked through, and have no part in a stack's number: the
- * number is that of their caller's frame.  A stack that is cut has fewer frames then.  For all threads, before the first
+/* StackWalkOmit -- functions from base to limit are walked through, and have no part in a stack's number: the number
+ * is that of their caller's frame.  A stack that is cut has fewer frames then.  For all threads, before the first
  * walk; cost: a comparison for each frame that is found */
 extern void StackWalkOmit(Word base, Word limit);
 
