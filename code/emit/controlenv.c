@@ -282,6 +282,7 @@ void ControlFamily(void)
     return;
   TextInit(&text, room, sizeof room);
   SettingsAdd(&text, "family", TextTerminate(&numbers));
+  (void)strcpy(ControlSettings.family, number);
   SettingsAdd(&text, "recording", TextMake(number, sizeof number, "%#jx", ControlSettings.recording));
   SettingsAdd(&text, "clock", EventClockTell(clock, EVENT_SLOW));
   controlPut(RegionVARIABLE, TextTerminate(&text));

@@ -276,11 +276,28 @@ static Size emitterPiece(const char *places)
   return length;
 }
 
+/* emitterNumber -- which file of the family's is to be at this place, into `number`; NULL: this is no family, or the place is
+ * none of a file.  The family's files are named in the order of their places. */
+static const char *emitterNumber(char number[PlinthFileTellMAX + 1], const char **familyIO, const char *place)
+{
+  Size length = strcspn(*familyIO, "+");
+
+  if (ControlSettings.family[0] == '\0')
+    return NULL;
+  if (place[0] != '/' || length > PlinthFileTellMAX)
+    return ControlSettings.family;
+  memcpy(number, *familyIO, length);
+  number[length] = '\0';
+  *familyIO += length + ((*familyIO)[length] == '+');
+  return number;
+}
+
 void ControlOpenLog(Emitter emitter)
 {
   Control settings = &ControlSettings;
   const char *at = settings->log;
-  char place[PlinthPlaceMAX];
+  char place[PlinthPlaceMAX], number[PlinthFileTellMAX + 1];
+  const char *family = settings->family;
   Plinth plinth = EmitterWay(NULL);
 
   if (plinth != NULL)
@@ -292,7 +309,7 @@ void ControlOpenLog(Emitter emitter)
     memcpy(place, at, length);
     place[length] = '\0';
     if (length > 0)
-      (void)ControlOpen(emitter, place, settings->family[0] != '\0' ? settings->family : NULL, FALSE);
+      (void)ControlOpen(emitter, place, emitterNumber(number, &family, place), FALSE);
     at += length;
     at += *at == ',';
   }

@@ -149,11 +149,11 @@ Plinth GrantLog(void)
   return grantLog.class != NULL && DescriptorOurs(&grantLog, &status) >= 0 ? &grantLog : NULL;
 }
 
-void GrantLogLeave(void)
+void GrantLogPass(Bool pass)
 {
   Index i;
 
-  PlinthFileLeave(&grantLog, ControlSettings.family);
+  PlinthFileLeave(&grantLog, ControlSettings.family, pass);
   for (i = 0; i < EmitterPlinthsMAX; ++i)
-    PlinthFileLeave(&EmitterPlinths[i], ControlSettings.family);
+    PlinthFileLeave(&EmitterPlinths[i], ControlSettings.family, pass);
 }

@@ -337,11 +337,13 @@ void CollectorSocketStarts(unsigned lack, Bool collected)
 {
   RegionMeetStruct call;
 
-  if (!CollectorSocketNamed())
+  if (!CollectorSocketNamed()) {
+    GrantLogPass(lack == 0);
     return;
+  }
   socketFill(&call);
   if (lack == 0 && !collected && socketRefused(socketTell(&call)))
-    GrantLogLeave();
+    GrantLogPass(TRUE);
   else
     socketPass(lack == 0 && !socketFoundAgain());
 }
@@ -436,7 +438,7 @@ void CollectorSocketNote(unsigned note, const char *path, unsigned lack, pid_t c
   if (note != RegionNoteEXEC)
     return;
   if (lack == 0 && socketRefused(res))
-    GrantLogLeave();
+    GrantLogPass(TRUE);
   else
     socketPass(lack == 0 && !socketFound());
 }

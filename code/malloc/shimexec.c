@@ -185,6 +185,8 @@ static void shimLeaves(int folder, const char *path, char *const envp[])
                                              (shimLack(envp) & (RegionLackLIBRARY | RegionLackRECORDING)) != 0);
   long res = !leaves || path == NULL ? 0 : RawCall(SYS_faccessat, folder, path, X_OK);
 
+  if (!CollectorSocketNamed()) /* else its note does that */
+    CollectorSocketStarts(shimLack(envp), FALSE);
   if (leaves && (res == 0 || res == -EPERM))
     EmitterEnd();
 }
@@ -402,7 +404,7 @@ SHIM FILE *popen(const char *command, const char *type)
                 const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) \
   { \
     Bool told = shimTold(path); \
-    unsigned lack = told ? shimLack(envp) : 0; \
+    unsigned lack = shimLack(envp); \
     pid_t child = 0, *childReturn = pid != NULL ? pid : &child; \
     int result; \
     shimStarts(lack); \

@@ -92,13 +92,13 @@ int PlinthFileInherit(const char *family)
   return -1;
 }
 
-void PlinthFileLeave(Plinth plinth, const char *family)
+void PlinthFileLeave(Plinth plinth, const char *family, Bool pass)
 {
   struct stat status;
   int fd = PlinthClassOf(plinth) == &PlinthClassFile ? DescriptorOurs(plinth, &status) : -1;
 
   if (fd >= 0 && fileIsFamily(fd, family))
-    (void)RawCall(SYS_fcntl, fd, F_SETFD, 0);
+    (void)RawCall(SYS_fcntl, fd, F_SETFD, pass ? 0 : FD_CLOEXEC);
 }
 
 /* fileHoldsNothing -- is it a device such as /dev/full or /dev/null, which has nothing that could be overwritten? */
@@ -109,10 +109,30 @@ static Bool fileHoldsNothing(int fd)
   return RawStat(fd, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
+/* fileMake -- make the file, or open the one of the family's; -1: it cannot be had.  A family has one log: a file of its
+ * name in another root folder, or made later, is another one. */
+static long fileMake(const char *path, const char *family, const char **reasonReturn)
+{
+  int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  long fd = family != NULL ? -EEXIST : RawCall(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
+
+  if (fd == -EEXIST) {
+    fd = RawCall(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK);
+    if (fd >= 0 && (!fileIsFamily((int)fd, family) || RawBirth((int)fd) == 0) && !fileBeside((int)fd) &&
+        !fileHoldsNothing((int)fd)) {
+      (void)RawCall(SYS_close, fd);
+      *reasonReturn = "it is there already; remove it, or choose another name";
+      return -1;
+    }
+  }
+  if (fd < 0)
+    *reasonReturn = RawErrno((int)-fd);
+  return fd < 0 ? -1 : fd;
+}
+
 static Res fileOpen(Plinth plinth, const PlinthClassStruct *class, const char *place, const char *family,
                     const char **reasonReturn)
 {
-  int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
   TextStruct text;
   long fd;
   Res res;
@@ -124,21 +144,12 @@ static Res fileOpen(Plinth plinth, const PlinthClassStruct *class, const char *p
     *reasonReturn = "its name is too long";
     return res;
   }
-  /* A family has one log: a file of its name in another root folder, or made later, is another one. */
-  fd = family != NULL ? -EEXIST : RawCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_CREAT | O_EXCL, 0600);
-  if (fd == -EEXIST) {
-    fd = RawCall(SYS_openat, AT_FDCWD, plinth->place, flags | O_NONBLOCK);
-    if (fd >= 0 && (!fileIsFamily((int)fd, family) || RawBirth((int)fd) == 0) && !fileBeside((int)fd) &&
-        !fileHoldsNothing((int)fd)) {
-      (void)RawCall(SYS_close, fd);
-      *reasonReturn = "it is there already; remove it, or choose another name";
-      return ResIO;
-    }
-  }
-  if (fd < 0) {
-    *reasonReturn = RawErrno((int)-fd);
+  /* Another user, or who sees another folder there, has it from the program before. */
+  fd = family != NULL ? PlinthFileInherit(family) : -1;
+  if (fd < 0)
+    fd = fileMake(plinth->place, family, reasonReturn);
+  if (fd < 0)
     return ResIO;
-  }
   if (DescriptorMay())
     return DescriptorTake(plinth, (int)fd);
   /* The program needs its descriptors more: the file is opened again for each message. */
