@@ -26,6 +26,8 @@ enum {
   unrecordedWaitsMAX = 4096,    /* processes that are waited for */
   unrecordedNamesMAX = 200,     /* programs that are named */
   unrecordedClearedMAX = 4096,
+  unrecordedNAME = 64,          /* bytes of a process's name in /proc */
+  unrecordedCOMM = 15,          /* of which the system keeps so many */
   unrecordedNsPerMs = 1000000
 };
 
@@ -354,6 +356,20 @@ void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack, Bo
     ++name->hidden;
 }
 
+/* unrecordedStill -- does a process still run what exec was given, and not another program that this has become?  It runs
+ * that file, or is called so: a script, or a link. */
+static Bool unrecordedStill(const UnrecordedWaitStruct *wait, const char *program)
+{
+  const char *slash = strrchr(wait->path, '/'), *file = slash != NULL ? slash + 1 : wait->path;
+  char path[PATH_MAX], name[unrecordedNAME];
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)wait->pid);
+  (void)FileText(path, name, sizeof name);
+  name[strcspn(name, "\n")] = '\0';
+  return name[0] == '\0' || strncmp(name, file, unrecordedCOMM) == 0 ||
+         (wait->path[0] == '/' && realpath(wait->path, path) != NULL && strcmp(path, program) == 0);
+}
+
 /* unrecordedJudge -- count a process that does not record itself, or remember that it need not be looked at again.  One
  * that was found and is another program by now was noted as that, or will be found as that, but for the `last` time. */
 static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *wait, uint64_t now, Bool last)
@@ -361,6 +377,7 @@ static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *w
   const char *reason = wait->certain ? NULL : unrecordedReason(unrecorded, wait);
   char path[PATH_MAX];
   const char *program = ProcProgram(path, sizeof path, AT_FDCWD, wait->pid) ? path : wait->path;
+  const char *judged = wait->lack == 0 || unrecordedStill(wait, program) ? program : wait->path;
   Index counted = 0;
 
   if (wait->seen && !last && strcmp(program, wait->path) != 0)
@@ -369,7 +386,7 @@ static void unrecordedJudge(Unrecorded unrecorded, const UnrecordedWaitStruct *w
   if (reason != NULL)
     counted = unrecordedCount(unrecorded, wait, wait->lack != 0 ? wait->path : program, reason);
   *unrecordedCleared(unrecorded, wait->pid) =
-      (UnrecordedClearedStruct){wait->pid, unrecordedHash(program), now, counted, wait->seen};
+      (UnrecordedClearedStruct){wait->pid, unrecordedHash(judged), now, counted, wait->seen};
 }
 
 /* unrecordedLoading -- may the process still be loading its libraries?  On a busy machine that takes any time, but a

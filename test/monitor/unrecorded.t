@@ -57,6 +57,12 @@ my $recording = 'PAWPRINT_RECORDING was not in the environment that it was given
 my $perl = abs_path($^X) =~ s{.*/}{}r;
 
 is_deeply unseen('--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'env -i takes the library away';
+my ($env, $sleep) = map { my $name = $_; abs_path((grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0]) =~ s{.*/}{}r } qw(env sleep);
+is_deeply unseen('--', 'sh', '-c', "unset LD_PRELOAD; env $sleep 1"), [sort "$env: $preload", "$sleep: $preload"],
+    'a program without the library becomes another one: both are named';
+symlink +(grep { -x } map { "$_/sleep" } split /:/, $ENV{PATH})[0], "$dir/link" or die;
+is_deeply unseen('--', 'sh', '-c', "unset LD_PRELOAD; $dir/link 1; exec env env $sleep 1"),
+    ["$env: $preload", "$sleep: $preload (2 processes)"], 'a link counts once, and so does one that becomes itself and then another';
 is_deeply unseen('-E', 'PoolFree', '--', 'env', '-i', $^X, '-e', '1'), ["$perl: $preload"], 'also where other events were chosen';
 is_deeply [`$B/bin/eventview --json $dir/a.paw` =~ /"not_seen": \[\{"program": "([^"]*)", "processes": 1\}\], "not_seen_count": 1/],
     [abs_path($^X) . ": $preload"], 'and in JSON';
