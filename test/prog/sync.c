@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex, recursive, robust;
@@ -229,9 +230,18 @@ static void kinds(void)
   IS(pthread_mutex_unlock(&robust), EPERM);
 }
 
-static void *quiet(void *unused)
+/* A thread that nobody joins says its number. */
+static void *quiet(void *number)
 {
-  return unused;
+  __atomic_store_n((pid_t *)number, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+  return NULL;
+}
+
+/* gone -- wait until a thread has begun, and has ended */
+static void gone(const pid_t *number)
+{
+  while (__atomic_load_n(number, __ATOMIC_ACQUIRE) == 0 || syscall(SYS_tgkill, getpid(), *number, 0) == 0)
+    (void)usleep(1000);
 }
 
 static void times(long n)
@@ -246,6 +256,7 @@ static void times(long n)
 int main(int argc, char **argv)
 {
   pthread_attr_t detached;
+  pid_t first = 0, second = 0;
   pthread_t thread;
 
   IS(pthread_mutex_init(&mutex, NULL), 0);
@@ -272,10 +283,11 @@ int main(int argc, char **argv)
   kinds();
   IS(pthread_attr_init(&detached), 0);
   IS(pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED), 0);
-  IS(pthread_create(&thread, &detached, quiet, NULL), 0);
-  IS(pthread_create(&thread, NULL, quiet, NULL), 0);
+  IS(pthread_create(&thread, &detached, quiet, &first), 0);
+  IS(pthread_create(&thread, NULL, quiet, &second), 0);
   IS(pthread_detach(thread), 0);
-  (void)usleep(20000);
+  gone(&first);
+  gone(&second);
   IS(pthread_barrier_destroy(&barrier), 0);
   IS(pthread_spin_destroy(&spin), 0);
   IS(sem_destroy(&sem), 0);
