@@ -212,6 +212,16 @@ const char *ShimScopeUnkept(void)
   return NULL;
 }
 
+/* scopeIn -- the function in this module, unless that is ours; NULL: it has none */
+static void *scopeIn(const void *module, const char *name)
+{
+  void *function = NULL;
+
+  if (module != NULL && module != ModulesLink((Word)__ehdr_start))
+    (void)ShimScopeFind(&function, module, name, NULL);
+  return function;
+}
+
 /* scopeNeeded -- the function in the first of the modules that this one was linked with that has it */
 static void *scopeNeeded(const struct link_map *user, const char *name, const void **moduleReturn)
 {
@@ -223,8 +233,8 @@ static void *scopeNeeded(const struct link_map *user, const char *name, const vo
     if (entry->d_tag == DT_STRTAB)
       strings = scopeTable(user, entry);
   for (entry = user->l_ld; entry->d_tag != DT_NULL && strings != NULL && function == NULL; ++entry)
-    if (entry->d_tag == DT_NEEDED && (*moduleReturn = ModulesCalled(strings + entry->d_un.d_val)) != NULL)
-      (void)ShimScopeFind(&function, *moduleReturn, name, NULL);
+    if (entry->d_tag == DT_NEEDED)
+      function = scopeIn(*moduleReturn = ModulesCalled(strings + entry->d_un.d_val), name);
   return function;
 }
 
@@ -233,17 +243,13 @@ static void *scopeUser(const char *name, const void *site, const void **moduleRe
 {
   static const char *const runtimes[] = {"libstdc++.so.6", "libc++abi.so.1"};
   const struct link_map *user = ModulesLink((Word)site);
-  void *function = NULL;
+  void *function = scopeIn(*moduleReturn = user, name);
   Index i;
 
-  *moduleReturn = user;
-  if (user != NULL)
-    (void)ShimScopeFind(&function, user, name, NULL);
   if (user != NULL && function == NULL)
     function = scopeNeeded(user, name, moduleReturn);
   for (i = 0; function == NULL && i < ARRAY_LENGTH(runtimes); ++i)
-    if ((*moduleReturn = ModulesCalled(runtimes[i])) != NULL)
-      (void)ShimScopeFind(&function, *moduleReturn, name, NULL);
+    function = scopeIn(*moduleReturn = ModulesCalled(runtimes[i]), name);
   return function;
 }
 
@@ -254,8 +260,7 @@ void *ShimScopeLocal(const char *name, const void *site)
   Index i;
 
   for (i = 0; i < scopeFoundMAX && function == NULL; ++i)
-    if ((module = __atomic_load_n(&scopeFound[i], __ATOMIC_ACQUIRE)) != NULL)
-      (void)ShimScopeFind(&function, module, name, NULL);
+    function = scopeIn(__atomic_load_n(&scopeFound[i], __ATOMIC_ACQUIRE), name);
   if (function == NULL && (function = scopeUser(name, site, &module)) != NULL && !scopeNote(module))
     function = NULL;
   return function;

@@ -75,6 +75,27 @@ static void testVersions(void)
   dlclose(handle);
 }
 
+/* testLocal -- what came later is found by who calls, and told once, to be kept */
+static void testLocal(void)
+{
+  void *runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+  const char *file;
+
+  TapOk(ShimScopeLocal("no_such_function", (const void *)testLocal) == NULL, "what nobody has is not found");
+  TapOk(ShimScopeUnkept() == NULL, "and nothing is to be kept for it");
+  if (runtime == NULL) {
+    puts("# no libstdc++ here");
+    return;
+  }
+  TapOk(ShimScopeLocal("_Znwm", (const void *)testLocal) == dlsym(runtime, "_Znwm"), "an operator is in the runtime");
+  TapOk(ShimScopeLocal("_ZdlPv", NULL) == dlsym(runtime, "_ZdlPv"), "and another one, whoever calls");
+  file = ShimScopeUnkept();
+  TapOk(file != NULL && strstr(file, "libstdc++") != NULL, "the runtime is to be kept");
+  TapOk(ShimScopeUnkept() == NULL, "which is told once");
+  TapOk(ModulesCalled("libstdc++.so") == NULL && ModulesCalled("") == NULL, "a module is called by its whole name");
+  dlclose(runtime);
+}
+
 int main(void)
 {
   const struct link_map *module = ModulesLink((Word)__ehdr_start);
@@ -94,6 +115,7 @@ int main(void)
   TapOk(ShimScopeNext("qsort", NULL) == dlsym(RTLD_NEXT, "qsort"), "a function of libc comes next");
   TapOk(ShimScopeNext("no_such_function", NULL) == NULL, "one that nobody has does not");
   TapOk(ShimScopeFirst("qsort") == dlsym(RTLD_DEFAULT, "qsort"), "and is the first of all");
+  testLocal();
   if (math != NULL)
     dlclose(math);
   return TapDone();
