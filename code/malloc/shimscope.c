@@ -93,8 +93,10 @@ static Bool scopeDefines(const ScopeStruct *scope, unsigned number, const char *
 static Bool scopeMeant(const ScopeStruct *scope, Index i, const char *version)
 {
   unsigned its = scope->versions != NULL ? scope->versions[i] : VER_NDX_GLOBAL;
+  const ElfW(Sym) *symbol = &scope->symbols[i];
 
-  if (scope->symbols[i].st_shndx == SHN_UNDEF || scope->symbols[i].st_value == 0 || its == VER_NDX_LOCAL)
+  if (symbol->st_shndx == SHN_UNDEF || its == VER_NDX_LOCAL ||
+      (symbol->st_value == 0 && (symbol->st_info & 0xf) != STT_TLS))
     return FALSE;
   if (version == NULL || scope->versions == NULL)
     return (its & scopeHIDDEN) == 0;
