@@ -147,18 +147,36 @@ Bool ShimScopeFind(void **functionReturn, const void *module, const char *name, 
   return TRUE;
 }
 
-/* scopeFrom -- in the first that has it, of this module and those behind it, up to libc.  What was loaded at the start
- * stays where it is, and what is loaded later comes behind libc.  If this library itself does, libc is not met. */
+/* scopeEnd -- the last module that was loaded at the start: of those that there are when somebody first asks, which malloc
+ * does long before the program can load anything */
+static const struct link_map *scopeEnd(const struct link_map *module)
+{
+  static const struct link_map *end; /* atomic */
+  const struct link_map *its = __atomic_load_n(&end, __ATOMIC_ACQUIRE);
+
+  if (its != NULL || module == NULL)
+    return its;
+  while (module->l_next != NULL)
+    module = module->l_next;
+  (void)__atomic_compare_exchange_n(&end, &its, module, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return its != NULL ? its : module;
+}
+
+/* scopeFrom -- in the first that has it, of this module and those behind it that were loaded at the start: these stay where
+ * they are.  If libc is not among them this library came later. */
 static void *scopeFrom(const struct link_map *module, const char *name, const char *version)
 {
-  const struct link_map *libc = ModulesLink((Word)gnu_get_libc_version);
-  void *function = NULL;
+  const struct link_map *libc = ModulesLink((Word)gnu_get_libc_version), *end = scopeEnd(module);
+  Bool found = FALSE;
+  void *function = NULL, *its;
 
   for (; module != NULL && libc != NULL; module = module->l_next) {
-    if (!ShimScopeFind(&function, module, name, version))
+    if (function == NULL && !ShimScopeFind(&its, module, name, version))
       return NULL;
-    if (function != NULL || module == libc)
-      return function;
+    function = function != NULL ? function : its;
+    found |= module == libc;
+    if (module == end || (found && function != NULL))
+      return found ? function : NULL;
   }
   return NULL;
 }

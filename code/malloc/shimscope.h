@@ -15,8 +15,9 @@
 
 #include "base/types.h"
 
-/* ShimScopeNext -- the function of this name in the first module behind this library that has it, up to libc
- * ShimScopeFirst -- in the first of all modules that has it, up to libc
+/* ShimScopeNext -- the function of this name in the first module behind this library that has it, of those that were
+ * loaded at the start
+ * ShimScopeFirst -- in the first of all of these
  *
  * version   of the symbol; NULL: the one that is meant where none is named
  * returns   NULL: it is in none of these modules, or a lookup by the dynamic loader is needed for it: this library is
