@@ -107,4 +107,26 @@ int main(int argc, char **argv) {
 C
 system("gcc -o $dir/again $dir/again.c -ldl") == 0 or die;
 is `$under{$_} $dir/again $dir/works.so 2>/dev/null`, "three times\n", "$_: a plugin is loaded and closed again and again" for sort keys %under;
+
+# A library has operators of its own, which nobody uses: libstdc++ comes before it, and behind libc.
+spew("$dir/own.cc", <<'CC');
+#include <cstdlib>
+#include <new>
+static int used;
+void *operator new(std::size_t size) { ++used; return std::malloc(size); }
+void operator delete(void *p) noexcept { ++used; std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { ++used; std::free(p); }
+extern "C" int own() { delete new int; return used; }
+CC
+spew("$dir/first.cc", "extern \"C\" int own(); extern \"C\" int first() { return own(); }\n");
+spew("$dir/order.c", "#include <stdio.h>\nint first(void);\nint main(void) { printf(\"%d\\n\", first()); return 0; }\n");
+SKIP: {
+    my $link = '-fno-builtin -shared -fPIC';
+    skip 'these libraries cannot be linked so', 4
+        if system("cd $dir && gcc -xc++ $link -o libown.so own.cc -Wl,--no-as-needed && gcc -xc++ $link -o libfirst.so first.cc "
+            . "-Wl,--no-as-needed -lstdc++ -L. -lown -Wl,-rpath,$dir && gcc -o order order.c -L. -lfirst -Wl,-rpath,$dir -Wl,--allow-shlib-undefined") != 0;
+    my $plain = `$dir/order`;
+    is $plain, "0\n", 'a program uses the operators of libstdc++';
+    is `$under{$_} $dir/order 2>/dev/null`, $plain, "$_: it does so still" for sort keys %under;
+}
 done_testing;
