@@ -147,8 +147,8 @@ Bool ShimScopeFind(void **functionReturn, const void *module, const char *name, 
   return TRUE;
 }
 
-/* scopeEnd -- the last module that was loaded at the start: of those that there are when somebody first asks, which malloc
- * does long before the program can load anything */
+/* scopeEnd -- the last module that was loaded at the start, as the first call finds it: malloc makes that before any code
+ * of the program runs */
 static const struct link_map *scopeEnd(const struct link_map *module)
 {
   static const struct link_map *end; /* atomic */
@@ -162,35 +162,39 @@ static const struct link_map *scopeEnd(const struct link_map *module)
   return its != NULL ? its : module;
 }
 
-/* scopeFrom -- in the first that has it, of this module and those behind it that were loaded at the start: these stay where
- * they are.  If libc is not among them this library came later. */
+/* scopeOurs -- this library, if it was loaded at the start: then it stands before libc; else NULL */
+static const struct link_map *scopeOurs(void)
+{
+  const struct link_map *ours = ModulesLink((Word)__ehdr_start), *module = ModulesLink((Word)gnu_get_libc_version);
+
+  while (module != NULL && module != ours)
+    module = module->l_prev;
+  return module;
+}
+
+/* scopeFrom -- in the first that has it, of this module and those behind it that were loaded at the start: these stay
+ * where they are */
 static void *scopeFrom(const struct link_map *module, const char *name, const char *version)
 {
-  const struct link_map *libc = ModulesLink((Word)gnu_get_libc_version), *end = scopeEnd(module);
-  Bool found = FALSE;
-  void *function = NULL, *its;
+  const struct link_map *end = scopeEnd(module);
+  void *function = NULL;
 
-  for (; module != NULL && libc != NULL; module = module->l_next) {
-    if (function == NULL && !ShimScopeFind(&its, module, name, version))
+  for (; module != NULL && function == NULL; module = module == end ? NULL : module->l_next)
+    if (!ShimScopeFind(&function, module, name, version))
       return NULL;
-    function = function != NULL ? function : its;
-    found |= module == libc;
-    if (module == end || (found && function != NULL))
-      return found ? function : NULL;
-  }
-  return NULL;
+  return function;
 }
 
 void *ShimScopeNext(const char *name, const char *version)
 {
-  const struct link_map *module = ModulesLink((Word)__ehdr_start);
+  const struct link_map *ours = scopeOurs();
 
-  return module != NULL ? scopeFrom(module->l_next, name, version) : NULL;
+  return ours != NULL ? scopeFrom(ours->l_next, name, version) : NULL;
 }
 
 void *ShimScopeFirst(const char *name)
 {
-  const struct link_map *module = ModulesLink((Word)__ehdr_start);
+  const struct link_map *module = scopeOurs();
 
   while (module != NULL && module->l_prev != NULL)
     module = module->l_prev;

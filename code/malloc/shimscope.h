@@ -34,7 +34,7 @@ extern void *ShimScopeFirst(const char *name);
 extern void *ShimScopeLocal(const char *name, const void *site);
 
 /* ShimScopeUnkept -- the file of a module in which ShimScopeLocal has found something, and that is to be kept loaded;
- * NULL: no more.  Each is told once. */
+ * NULL: there is none that was not returned before */
 extern const char *ShimScopeUnkept(void);
 
 /* ShimScopeFind -- the same in one module, a struct link_map; FALSE: it has no such table, and may have the function */

@@ -82,14 +82,25 @@ static Bool fileBeside(int fd)
   return beside;
 }
 
+/* fileInherited -- the first of these numbers that was kept open for us; -1: none was */
+static int fileInherited(int from, int to, const char *family)
+{
+  for (; from < to; ++from)
+    if (fileAppends(from, 0) && fileIsFamily(from, family))
+      return from;
+  return -1;
+}
+
 int PlinthFileInherit(const char *family)
 {
-  int i;
+  uint64_t limit = RawLimit(RLIMIT_NOFILE);
+  int usual = (int)(limit < DescriptorTOP ? limit : DescriptorTOP) - DescriptorROOM, fd;
 
-  for (i = fileLOWEST; i < fileLIMIT; ++i)
-    if (fileAppends(i, 0) && fileIsFamily(i, family))
-      return i;
-  return -1;
+  if (limit < DescriptorFEW)
+    return -1; /* then none is kept open */
+  /* Where DescriptorTake puts it, if nothing is in its way: each start would pay for more than a few looks. */
+  fd = fileInherited(usual, usual + 2 * DescriptorROOM, family);
+  return fd >= 0 ? fd : fileInherited(fileLOWEST, fileLIMIT, family);
 }
 
 void PlinthFileLeave(Plinth plinth, const char *family, Bool pass)

@@ -40,6 +40,17 @@ cmp_ok scalar(@recorded), '>', scalar(@idle), 'a recorded program makes more';
 cmp_ok @recorded - @plain, '<=', 72, 'but no more than seventy-two';
 is_deeply [grep { m{"/(?:proc|sys)/} } @recorded], [grep { m{"/(?:proc|sys)/} } @plain], 'it reads nothing of the system, either';
 
+# Without a collector a program that is executed finds the log's descriptor where the one before it has left it.
+{
+    unlink glob "$dir/own.*";
+    system("strace -f -e trace=fcntl -o $dir/own.calls -E LD_PRELOAD=$so -E PAWPRINT_LOG=$dir/own.paw sh -c 'exec true' 2>$dir/err") == 0
+        or diag `cat $dir/err`;
+    open my $in, '<', "$dir/own.calls" or die;
+    my $looks = grep { /fcntl\(/ } <$in>;
+    cmp_ok $looks, '>', 0, 'the log has a descriptor';
+    cmp_ok $looks, '<', 100, 'which is found by a few looks';
+}
+
 # What it is called it says itself; which file that is the collector finds out, once for each name and file.
 {
     my ($true, $echo) = map { my $name = $_; abs_path((grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0]) } qw(true echo);
