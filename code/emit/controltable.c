@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "emit/control.h"
 #include "handover/regionadopt.h"
+#include "plinth/lent.h"
 
 _Static_assert((unsigned)RegionControlBUFFER == EventKindBUFFER &&
                    (unsigned)RegionControlATTENTION == EventControlCLOCK &&
@@ -107,7 +108,7 @@ static Bool controlLedgerTake(void *data, int fd, const char *path)
   UNUSED(data), UNUSED(path);
   if (RawCall(SYS_fallocate, fd, 0, RegionCONTROL, EventControlSIZE) == 0)
     page = RawMapFrom(NULL, EventControlSIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, RegionCONTROL);
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   if (page == NULL)
     return FALSE;
   controlLedgerDrop();

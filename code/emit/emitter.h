@@ -16,6 +16,7 @@
 #include "handover/blockstore.h"
 /* What all files of the emitter and the wrappers of code/malloc need of the plinth comes with this header. */
 #include "plinth/descriptor.h"
+#include "plinth/lent.h"
 #include "plinth/plinth.h"
 #include "plinth/rawsyscall.h"
 #include "plinth/seccomp.h"

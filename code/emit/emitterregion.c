@@ -118,14 +118,14 @@ static int emitterAgain(int fd)
 
   /* The table of descriptors may be this thread's own (plinth/descriptor.h). */
   (void)TextMake(path, sizeof path, "/proc/thread-self/fd/%u", (unsigned)fd);
-  own = RawCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+  own = LentCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
   if (own < 0)
     return -1;
   /* What stands there under /proc need not be the system's. */
   if (RawStat(fd, &its) == 0 && RawStat((int)own, &status) == 0 && its.st_dev == status.st_dev &&
       its.st_ino == status.st_ino)
     return (int)own;
-  (void)RawCall(SYS_close, own);
+  LentClose(own);
   return -1;
 }
 
@@ -139,8 +139,8 @@ static void emitterOpened(Emitter emitter, int fd)
   own = emitterAgain(fd);
   emitterRegion(emitter, own >= 0 ? own : fd, own >= 0);
   if (own >= 0)
-    (void)RawCall(SYS_close, own);
-  (void)RawCall(SYS_close, fd);
+    LentClose(own);
+  LentClose(fd);
 }
 
 /* emitterMeet -- have the collector make the region, and take what is put there.  FALSE: there is none, or it cannot be
@@ -182,7 +182,7 @@ static Bool emitterDoomed(Emitter emitter, int fd, Bool *headedReturn)
   StoreUnlink(&emitter->shared);
   StoreDetach(&emitter->shared);
   if (fd >= 0)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
   emitter->regionless = emitter->doomed = TRUE;
   RawSay("nothing can be sent", EmitterLog(), "events are only counted, as discarded ones of another process");
   return TRUE;

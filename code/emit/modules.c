@@ -15,6 +15,7 @@
 
 #include "base/elf.h"
 #include "emit/emitter.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 /* ---- The dynamic linker ---- */
@@ -296,8 +297,8 @@ static Bool modulesScan(Bool fresh)
     return FALSE;
   modules.path[0] = '\0';
   modules.fresh = fresh;
-  modules.memory = RawCall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  modules.memory = LentCall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  fd = LentCall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
   while (fd >= 0 && had < sizeof modules.lines &&
          (n = RawCall(SYS_read, fd, modules.lines + had, sizeof modules.lines - had)) > 0) {
     Size used = modulesLines(had + (Size)n);
@@ -306,9 +307,9 @@ static Bool modulesScan(Bool fresh)
   }
   modulesLast();
   if (fd >= 0)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
   if (modules.memory >= 0)
-    (void)RawCall(SYS_close, modules.memory);
+    LentClose(modules.memory);
   __atomic_store_n(&modules.busy, 0, __ATOMIC_RELEASE);
   return TRUE;
 }

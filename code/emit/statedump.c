@@ -58,7 +58,7 @@ static void dumpThreads(void)
 
   if (!EVENT_WANTED(EventKindSystem))
     return;
-  fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd = LentCall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   while (fd >= 0 && (n = RawCall(SYS_getdents64, fd, room, sizeof room)) > 0)
     for (at = 0; at < n;) {
       const systemEntryStruct *entry = (const void *)(room + at);
@@ -66,7 +66,7 @@ static void dumpThreads(void)
       at += entry->size;
     }
   if (fd >= 0)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
 }
 
 #endif

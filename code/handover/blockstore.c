@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/aver.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 enum {
@@ -218,7 +219,7 @@ static RegionHeader storeMap(const void *near, int fd, Size size)
 /* storeFile -- a new file of mode 0600, locked; or minus an errno */
 static int storeFile(const char *path, Size size)
 {
-  long fd = RawCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  long fd = LentCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   long res;
 
   if (fd < 0)
@@ -231,14 +232,14 @@ static int storeFile(const char *path, Size size)
   if (res == 0 || res == -EOPNOTSUPP)
     return (int)fd;
   (void)RawCall(SYS_unlinkat, AT_FDCWD, path, 0);
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   return (int)res;
 }
 
 /* storeNameless -- the store as a file that nobody can find but by its descriptor; -1: the system has no such thing */
 static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
 {
-  long fd = RawCall(SYS_memfd_create, RegionNAMELESS, MFD_CLOEXEC);
+  long fd = LentCall(SYS_memfd_create, RegionNAMELESS, MFD_CLOEXEC);
   RegionHeader header = NULL;
 
   store->path[0] = '\0';
@@ -247,7 +248,7 @@ static RegionHeader storeNameless(Store store, Size size, int *fdReturn)
   if (RawCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0 && RawCall(SYS_ftruncate, fd, size) == 0)
     header = storeMap(store, (int)fd, size);
   if (header == NULL)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
   else
     *fdReturn = (int)fd;
   return header;
@@ -275,7 +276,7 @@ static RegionHeader storeShared(Store store, const char *log, uint64_t recording
       if (linked)
         (void)RawCall(SYS_unlinkat, AT_FDCWD, link, 0);
       if (fd >= 0) {
-        (void)RawCall(SYS_close, fd);
+        LentClose(fd);
         (void)RawCall(SYS_unlinkat, AT_FDCWD, store->path, 0);
       }
       if (fd != -EEXIST)
@@ -394,9 +395,9 @@ void StoreMark(const char *log, uint64_t recording)
   unsigned n;
 
   for (n = 0; fd == -EEXIST && n < StoreNumbersMAX && StoreName(path, sizeof path, log, recording, n, FALSE); ++n)
-    fd = RawCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = LentCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
 }
 
 /* A process that has changed its user, or its root folder, cannot remove the name.  So the file's memory is given back
@@ -425,11 +426,11 @@ Bool StoreProvide(Store store, Size offset, Size size)
     return res == 0;
   /* Systems before 5.14 have no such thing.  By path, not by a descriptor kept open: programs close descriptors that
    * they do not know. */
-  fd = RawCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  fd = LentCall(SYS_openat, AT_FDCWD, store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0)
     return FALSE;
   res = RawCall(SYS_fallocate, fd, 0, offset, size);
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   return res == 0 || res == -EOPNOTSUPP;
 }
 

@@ -10,6 +10,7 @@
 #include "base/aver.h"
 #include "emit/control.h"
 #include "plinth/descriptor.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 /* The log, for the time after the collector's death; as long as there is none its class is NULL.  It outlives fork. */
@@ -23,10 +24,11 @@ static Count grantDescriptors(int fds[RegionGrantMAX], struct cmsghdr *control)
   for (i = 0; i < count; ++i) {
     int fd;
     memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+    LentNumber(fd);
     if (i < RegionGrantMAX)
       fds[i] = fd;
     else
-      (void)RawCall(SYS_close, fd);
+      LentClose(fd);
   }
   return count < RegionGrantMAX ? count : RegionGrantMAX;
 }
@@ -86,10 +88,14 @@ Bool GrantReceive(Grant grant, Bool *believedIO, int fd)
   long size;
 
   AVER(grant->count == 0 && fd >= 0);
+  LentBegin();
   size = RawCall(SYS_recvmsg, fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (size >= 0 && grantControl(grant, &message))
+    *believedIO = TRUE;
+  LentEnd();
   if (size < 0)
     return FALSE;
-  *believedIO = (grantControl(grant, &message) || *believedIO) && size == (long)sizeof *answer && grantOurs(answer);
+  *believedIO = *believedIO && size == (long)sizeof *answer && grantOurs(answer);
   return *believedIO && grant->count > RegionGrantCONTROL && answer->slots > 0 &&
          answer->slots <= RegionSlotsMAX && memchr(answer->path, '\0', sizeof answer->path) != NULL &&
          memchr(answer->program, '\0', sizeof answer->program) != NULL &&
@@ -103,7 +109,7 @@ void GrantDrop(Grant grant)
   AVER(GrantCheck(grant));
   for (i = 0; i < grant->count; ++i)
     if (grant->fd[i] >= 0)
-      (void)RawCall(SYS_close, grant->fd[i]);
+      LentClose(grant->fd[i]);
   grant->count = 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/aver.h"
 #include "emit/control.h"
 #include "handover/standstill.h"
+#include "plinth/lent.h"
 
 enum {
   socketTELL = 20, /* ms to tell what is lost while the collector's queue is full */
@@ -55,14 +56,14 @@ static long socketDial(void)
 {
   struct sockaddr_un address;
   Size length = socketAddress(&address);
-  long fd = RawCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
+  long fd = LentCall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), res;
 
   if (fd < 0)
     return fd;
   res = RawCall(SYS_connect, fd, &address, length);
   if (res == 0)
     return fd;
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   return res;
 }
 
@@ -87,9 +88,9 @@ static long socketLeft(void)
     long flags = RawCall(SYS_fcntl, fd, F_GETFD);
     if (flags < 0 || !socketNames(fd))
       continue;
-    res = RawCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+    res = LentCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
     if (res >= 0 && flags == 0)
-      (void)RawCall(SYS_close, fd);
+      LentClose(fd);
   }
   return res;
 }
@@ -167,16 +168,20 @@ static long socketAsk(long to, RegionMeet meet, uint64_t end)
   int ends[2], on = 1;
   long res;
 
+  LentBegin();
   res = RawCall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+  if (res == 0)
+    LentNumber(ends[0]), LentNumber(ends[1]);
+  LentEnd();
   if (res < 0)
     return socketOffer(to, meet, -1, end) == -EAGAIN ? -EAGAIN : res;
   res = RawCall(SYS_setsockopt, ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   if (res == 0)
     res = socketOffer(to, meet, ends[1], end);
-  (void)RawCall(SYS_close, ends[1]);
+  LentClose(ends[1]);
   if (res == 0)
     return ends[0];
-  (void)RawCall(SYS_close, ends[0]);
+  LentClose(ends[0]);
   return res;
 }
 
@@ -249,7 +254,7 @@ static Bool socketKnock(Grant grant, Bool *believedIO, long to, RegionMeet meet,
     StandstillOver();
   }
   if (fd >= 0)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
   return met;
 }
 
@@ -275,7 +280,7 @@ Bool CollectorSocketMeet(Emitter emitter, Grant grant)
   /* The socket is kept if the collector at the other end has proved who it is. */
   if (to >= 0 && !kept && (!believed || DescriptorOurs(&socketKept, &status) >= 0 || !DescriptorMay() ||
                            DescriptorTake(&socketKept, (int)to) != ResOK))
-    (void)RawCall(SYS_close, to);
+    LentClose(to);
   socketAlone = socketAlone && !met;
   if (met)
     RawProgramTold(grant->answer.program);
@@ -295,7 +300,7 @@ static Bool socketFound(void)
   long to = socketDial();
 
   if (to >= 0)
-    (void)RawCall(SYS_close, to);
+    LentClose(to);
   return to != -ECONNREFUSED;
 }
 
@@ -479,7 +484,7 @@ static long socketCall(RegionMeet call)
   if (to < 0)
     return to;
   (void)socketSend(to, call, -1);
-  (void)RawCall(SYS_close, to);
+  LentClose(to);
   return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/aver.h"
 #include "format/header.h"
 #include "handover/blockstore.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 enum { adoptENTRIES = 256 /* words that are read of a folder in one go */ };
@@ -84,7 +85,7 @@ static RegionHeader adoptMap(Size *sizeReturn, Adopt adopt, int fd)
     RawUnmap(header, RegionFIRST);
     header = *sizeReturn > 0 ? RawMapAt(NULL, *sizeReturn, access, MAP_PRIVATE, fd) : NULL;
   }
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   return header;
 }
 
@@ -151,13 +152,13 @@ static int eachOpen(long folder, const char *name, uint64_t recording, uint32_t 
 
   if (!RegionNameParse(&its, name) || its.recording != recording || (pid != 0 && its.pid != pid))
     return -1;
-  fd = RawCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  fd = LentCall(SYS_openat, folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0)
     return -1;
   if (RawStat((int)fd, &status) == 0 && status.st_uid == RawUser() && (Size)status.st_size >= RegionFIRST &&
       eachSays((int)fd, recording))
     return (int)fd;
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   return -1;
 }
 
@@ -173,7 +174,7 @@ Bool RegionAdoptEach(const char *log, uint64_t recording, uint32_t pid, Bool bes
     return FALSE;
   name = strrchr(path, '/');
   *name++ = '\0';
-  folder = RawCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder = LentCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   name[-1] = '/';
   while (folder >= 0 && !taken && (size = RawCall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
     for (at = 0; at < size && !taken; at += ((AdoptEntry)(void *)((char *)entries + at))->size) {
@@ -187,7 +188,7 @@ Bool RegionAdoptEach(const char *log, uint64_t recording, uint32_t pid, Bool bes
       taken = take(data, fd, path);
     }
   if (folder >= 0)
-    (void)RawCall(SYS_close, folder);
+    LentClose(folder);
   return taken;
 }
 
@@ -199,7 +200,7 @@ static void adoptNext(const char *log, Adopt adopt, Bool beside)
   unsigned n;
 
   for (n = 0; n < StoreNumbersMAX && StoreName(path, sizeof path, log, adopt->recording, n, beside); ++n) {
-    int fd = (int)RawCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = (int)LentCall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     /* If only the link of a region that was removed is left, there may be more regions behind it. */
     if (fd == -ENOENT && RawCall(SYS_newfstatat, AT_FDCWD, StoreLink(link, path), &status, AT_SYMLINK_NOFOLLOW) != 0)
       break;

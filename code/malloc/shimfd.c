@@ -1,11 +1,11 @@
 /* shimfd.c -- calls that close descriptors or put files in their place, wrapped: the library's descriptors stay
  *
  * A program that closes all descriptors which it did not open finds that our numbers are not open; one that wants such
- * a number for itself gets it after ours has moved (plinth/descriptor.h).  All other numbers go straight on: close
- * costs one comparison more.  Calls that bypass these names (libc's calls to itself, raw system calls) are detected
- * before the next write.
+ * a number for itself gets it after ours has moved (plinth/descriptor.h), or has been closed (plinth/lent.h).  All
+ * other numbers go straight on: close costs two comparisons more.  Calls that bypass these names (libc's calls to
+ * itself, raw system calls) are detected before the next write.
  *
- * Design: design/shim.md .shim.fd      Tests: test/plinth/ownfiles.t
+ * Design: design/shim.md .shim.fd      Tests: test/plinth/ownfiles.t, test/plinth/lenttest.c
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -42,10 +42,11 @@ __attribute__((constructor(102))) static void shimFdStart(void)
   ShimNextSymbol(&shimReal.close, "close");
 }
 
-/* shimOurs -- is this number ours? */
+/* shimOurs -- is this number ours, or lent to us for a moment? */
 static inline Bool shimOurs(int fd)
 {
-  return UNLIKELY(fd >= __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED)) && DescriptorKept(fd);
+  return (UNLIKELY(fd >= __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED)) && DescriptorKept(fd)) ||
+         (UNLIKELY(__atomic_load_n(&LentActive, __ATOMIC_RELAXED) != 0) && LentIs(fd));
 }
 
 SHIM int close(int fd)
@@ -79,15 +80,17 @@ SHIM int close_range(unsigned first, unsigned last, int flags)
   unsigned gap;
   int result;
 
-  if (first > last || last < (unsigned)__atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED))
+  if (first > last)
     return shimRange(first, last, flags);
   /* Beyond all numbers: the system says whether it has this call and knows the flags, and does what they ask. */
   result = shimRange(UINT_MAX, UINT_MAX, flags);
+  LentPut(-1);
   for (; result == 0 && DescriptorGap(&first, &gap, last); first = gap + 1) {
     result = shimRange(first, gap, flags);
     if (gap == last)
       break;
   }
+  LentPutEnd();
   return result;
 }
 
@@ -104,7 +107,12 @@ SHIM void closefrom(int low)
  */
 static Bool shimPut(int from, int to)
 {
-  return UNLIKELY(to >= __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED)) && from != to && DescriptorYield(to);
+  Bool moved =
+      UNLIKELY(to >= __atomic_load_n(&DescriptorLowest, __ATOMIC_RELAXED)) && from != to && DescriptorYield(to);
+
+  if (from >= 0 && to >= 0)
+    LentPut(to);
+  return moved;
 }
 
 /* shimPutDone -- and after it; returns the result */
@@ -112,6 +120,7 @@ static int shimPutDone(Bool moved, int to, int result)
 {
   int error = errno;
 
+  LentPutEnd();
   if (UNLIKELY(moved && result < 0))
     (void)syscall(SYS_close, to);
   if (UNLIKELY(to == STDERR_FILENO && result == to))

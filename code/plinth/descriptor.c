@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/aver.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 #include "plinth/seccomp.h"
 
@@ -124,23 +125,28 @@ Bool DescriptorSame(Plinth plinth, int fd, struct stat *status, Bool held)
 Res DescriptorAgain(Plinth plinth, int fd)
 {
   int before = descriptorOf(plinth), now = fd;
-  long high = descriptorApart ? -EMFILE : descriptorHigh(fd);
   struct stat status;
+  Bool same;
+  long high;
 
+  LentBegin();
+  high = descriptorApart ? -EMFILE : descriptorHigh(fd);
   if (high >= 0)
     now = (int)high;
-  if (!DescriptorSame(plinth, now, &status, TRUE)) {
+  same = DescriptorSame(plinth, now, &status, TRUE);
+  if (same) {
     if (high >= 0)
-      (void)RawCall(SYS_close, high);
-    return ResIO;
+      LentClose(fd);
+    else
+      LentKeep(fd);
+    descriptorShow(plinth, now);
   }
-  if (high >= 0)
-    (void)RawCall(SYS_close, fd);
-  descriptorShow(plinth, now);
   /* Another thread may have noticed that the program closed ours, and opened the file again. */
-  if (!__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+  if (same ? !__atomic_compare_exchange_n(&plinth->fd, &before, now, FALSE, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+           : high >= 0)
     (void)RawCall(SYS_close, now);
-  return ResOK;
+  LentEnd();
+  return same ? ResOK : ResIO;
 }
 
 Res DescriptorTake(Plinth plinth, int fd)
@@ -170,12 +176,15 @@ int DescriptorOurs(Plinth plinth, struct stat *status)
 void DescriptorClose(Plinth plinth)
 {
   struct stat status;
-  int fd = DescriptorOurs(plinth, &status);
+  int fd;
 
+  LentBegin();
+  fd = DescriptorOurs(plinth, &status);
   if (fd >= 0)
     (void)RawCall(SYS_close, fd);
   descriptorHide(plinth);
   __atomic_store_n(&plinth->fd, -1, __ATOMIC_SEQ_CST);
+  LentEnd();
 }
 
 unsigned DescriptorEnter(void)
@@ -250,6 +259,8 @@ Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last)
       if (fd >= 0 && (unsigned)fd >= *first && (unsigned)fd < ours && DescriptorKept(fd))
         ours = (unsigned)fd;
     }
+    if (LentFrom(*first) < ours)
+      ours = LentFrom(*first);
     if (*first < ours) {
       *lastReturn = ours != UINT_MAX && ours <= last ? ours - 1 : last;
       return *first <= last;
@@ -265,10 +276,12 @@ Bool DescriptorYield(int fd)
 
   if (plinth == NULL || descriptorPid != RawPid())
     return FALSE;
+  LentBegin();
   high = descriptorHigh(fd);
   if (high >= 0)
     descriptorShow(plinth, (int)high);
   __atomic_store_n(&plinth->fd, high >= 0 ? (int)high : -1, __ATOMIC_SEQ_CST);
+  LentEnd();
   descriptorSettle();
   return TRUE;
 }
@@ -277,6 +290,7 @@ void DescriptorForked(void)
 {
   descriptorPid = RawPid();
   descriptorUsers[0] = descriptorUsers[1] = 0;
+  LentForked(descriptorPid);
 }
 
 /* ---- Descriptors in a program that has none left ---- */

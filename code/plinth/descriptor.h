@@ -66,8 +66,8 @@ extern int DescriptorLowest;
 /* DescriptorKept -- is this number ours now? */
 extern Bool DescriptorKept(int fd);
 
-/* DescriptorGap -- the next range of numbers between *first and `last` without one of ours: *first to *lastReturn.
- * FALSE: there is none. */
+/* DescriptorGap -- the next range of numbers between *first and `last` without one of ours, kept or lent (lent.h):
+ * *first to *lastReturn.  FALSE: there is none. */
 extern Bool DescriptorGap(unsigned *first, unsigned *lastReturn, unsigned last);
 
 /* DescriptorYield -- the program is about to put a file of its own under a number of ours: move our descriptor, and

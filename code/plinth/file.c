@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "plinth/descriptor.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 enum {
@@ -125,13 +126,13 @@ static Bool fileHoldsNothing(int fd)
 static long fileMake(const char *path, const char *family, const char **reasonReturn)
 {
   int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
-  long fd = family != NULL ? -EEXIST : RawCall(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
+  long fd = family != NULL ? -EEXIST : LentCall(SYS_openat, AT_FDCWD, path, flags | O_CREAT | O_EXCL, 0600);
 
   if (fd == -EEXIST) {
-    fd = RawCall(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK);
+    fd = LentCall(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK);
     if (fd >= 0 && (!fileIsFamily((int)fd, family) || RawBirth((int)fd) == 0) && !fileBeside((int)fd) &&
         !fileHoldsNothing((int)fd)) {
-      (void)RawCall(SYS_close, fd);
+      LentClose(fd);
       *reasonReturn = "it is there already; remove it, or choose another name";
       return -1;
     }
@@ -166,7 +167,7 @@ static Res fileOpen(Plinth plinth, const PlinthClassStruct *class, const char *p
   /* The program needs its descriptors more: the file is opened again for each message. */
   res = DescriptorNote(plinth, (int)fd);
   if (res == ResOK)
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
   return res;
 }
 
@@ -178,14 +179,14 @@ static Res fileOpen(Plinth plinth, const PlinthClassStruct *class, const char *p
  */
 static int fileReopen(Plinth plinth, struct stat *status, Bool *lentReturn, const char **reasonReturn)
 {
-  long fd = RawCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  long fd = LentCall(SYS_openat, AT_FDCWD, plinth->place, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
   if (fd < 0) {
     *reasonReturn = RawErrno((int)-fd);
     return -1;
   }
   if (!DescriptorSame(plinth, (int)fd, status, fileHoldsNothing((int)fd))) {
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
     *reasonReturn = plinth->birth != 0 ? "it is another file now" : "it may be another file now";
     return -1;
   }
@@ -251,7 +252,7 @@ static Res fileSend(Plinth plinth, const void *message, Size size, const char **
   if (fd >= 0)
     res = fileWrite(plinth, fd, &status, message, size, reasonReturn);
   if (UNLIKELY(lent))
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
   DescriptorLeave(turn);
   return res;
 }

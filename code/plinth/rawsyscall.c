@@ -20,6 +20,7 @@
 
 #include "base/aver.h"
 #include "base/text.h"
+#include "plinth/lent.h"
 #include "plinth/seccomp.h"
 
 enum { rawNAP = 50000, rawNAPS = 2000 }; /* ns that a locked lock is waited for at a time, and how often */
@@ -76,13 +77,13 @@ static Bool rawSpaceWhole(void)
 {
   static const char wanted[] = "004294967295"; /* the numbers from 0 on are those outside from 0 on, all of them */
   char room[64];
-  long fd = RawCall(SYS_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC), size, i;
+  long fd = LentCall(SYS_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC), size, i;
   Size n = 0;
 
   if (fd < 0)
     return TRUE; /* no such thing, or no /proc */
   size = RawCall(SYS_read, fd, room, sizeof room);
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   for (i = 0; i < size && room[i] != '\n'; ++i)
     if (room[i] != ' ' && (n == sizeof wanted - 1 || room[i] != wanted[n++]))
       return FALSE;
@@ -261,13 +262,13 @@ void RawUnmap(void *base, Size size)
 Size RawReadFile(const char *path, char *room, Size size)
 {
   Size done = 0;
-  long n, fd = RawCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  long n, fd = LentCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 
   if (fd < 0)
     return 0;
   while (done < size && ((n = RawCall(SYS_read, fd, room + done, size - done)) > 0 || n == -EINTR))
     done += n > 0 ? (Size)n : 0;
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   return done;
 }
 
@@ -384,11 +385,11 @@ void RawDumped(Bool named)
   if (at == room || (filter & wanted) != 0)
     return;
   (void)TextMake(room, sizeof room, "%#jx", filter | wanted);
-  fd = RawCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
+  fd = LentCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
   if (fd < 0)
     return;
   (void)RawCall(SYS_write, fd, room, strlen(room));
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
 }
 
 const char *RawErrno(int error)

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "plinth/address.h"
 #include "plinth/descriptor.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 enum {
@@ -195,12 +196,12 @@ static Bool dialConnect(Plinth plinth, Socket socket)
   Res res = socketAddress(&address, plinth, &reason);
 
   AVER(res == ResOK); /* it was sound when the plinth was opened */
-  fd = RawCall(SYS_socket, address.name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  fd = LentCall(SYS_socket, address.name.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0)
     return dialFail(plinth, socket, RawErrno((int)-fd));
   result = RawCall(SYS_connect, fd, &address.name, address.length);
   if ((result != 0 && result != -EINPROGRESS) || DescriptorTake(plinth, (int)fd) != ResOK) {
-    (void)RawCall(SYS_close, fd);
+    LentClose(fd);
     return dialFail(plinth, socket, RawErrno((int)-result));
   }
   socket->phase = SocketDIALING;

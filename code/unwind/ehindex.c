@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/elf.h"
+#include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
 
 enum { sectionsMAX = 2048 };
@@ -72,12 +73,12 @@ static Bool sectionPlace(EhIndex index, const LoadedModuleStruct *module)
   Bool found;
   long fd;
 
-  fd = RawCall(SYS_openat, AT_FDCWD, module->path[0] != '\0' ? module->path : "/proc/self/exe",
+  fd = LentCall(SYS_openat, AT_FDCWD, module->path[0] != '\0' ? module->path : "/proc/self/exe",
                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     return FALSE;
   found = sectionFind(&section, fd, module);
-  (void)RawCall(SYS_close, fd);
+  LentClose(fd);
   if (!found)
     return FALSE;
   index->base = (const uint8_t *)((Word)module->start + (Word)section.address - LoadedModuleFirst(module));

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { THREADS = 2, NUMBERS = 1200, FILES = 4, LINE = 8, NAP = 20000 /* us */, TAKEN = 20 };
+enum { THREADS = 2, NUMBERS = 1200, FILES = 4, LINE = 8, NAP = 20000 /* us */ };
 
 static int stop, wrong;
 static const char *folder;
@@ -100,45 +100,22 @@ static void openAll(void)
   }
 }
 
-/* put -- a file of ours in the place of a number.  Another thread may be opening a file, which has the lowest number that
- * is free for a moment: the call fails then, as Linux does, and is tried again (pawprint(7), DESCRIPTORS). */
-static int put(const char *mode, int from, int to)
-{
-  int fd;
-
-  while ((fd = mode[3] == '2' ? dup2(from, to) : dup3(from, to, O_CLOEXEC)) < 0 && errno == EBUSY)
-    (void)usleep(1000);
-  return fd;
-}
-
-/* gone -- was a number of ours closed by such a thread, which had it for a moment?  That may be of a few. */
-static int gone(int fd, struct stat *its)
-{
-  static int taken;
-  struct stat status;
-
-  if (fstat(fd, &status) == 0)
-    return is(status.st_ino == its->st_ino, "another file is in its place", fd), 0;
-  is(errno == EBADF && ++taken <= TAKEN, "it was closed", fd);
-  return 1;
-}
-
 /* putAll -- a file of ours in the place of each number */
 static void putAll(const char *mode)
 {
-  struct stat its;
+  struct stat its, status;
   int first = own(0), fd;
 
   is(fstat(first, &its) == 0, "fstat", first);
   for (fd = first + 1; fd < NUMBERS; ++fd) {
-    is(put(mode, first, fd) == fd, mode, fd);
-    if (!gone(fd, &its))
-      line(fd, 0);
+    is((mode[3] == '2' ? dup2(first, fd) : dup3(first, fd, O_CLOEXEC)) == fd, mode, fd);
+    line(fd, 0);
   }
   is(dup2(NUMBERS + 1, 3) < 0 && errno == EBADF, "dup2 of none", NUMBERS + 1);
-  for (fd = first; fd < NUMBERS; ++fd)
-    if (!gone(fd, &its))
-      is(close(fd) == 0, "cannot close", fd);
+  for (fd = first; fd < NUMBERS; ++fd) {
+    is(fstat(fd, &status) == 0 && status.st_ino == its.st_ino, "another file is in its place, or none", fd);
+    is(close(fd) == 0, "cannot close", fd);
+  }
 }
 
 static void look(int i)
