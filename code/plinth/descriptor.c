@@ -33,9 +33,6 @@ static uint32_t descriptorPid; /* the process whose numbers are in them */
  * changes, and when the old count is 0 no thread has the old number. */
 static unsigned descriptorTurn, descriptorUsers[2];
 
-/* The thread has a descriptor table of its own (the end of this file). */
-static __thread Bool descriptorApart __attribute__((tls_model("initial-exec")));
-
 static Size descriptorLimit(void)
 {
   uint64_t limit = RawLimit(RLIMIT_NOFILE);
@@ -45,12 +42,12 @@ static Size descriptorLimit(void)
 
 Bool DescriptorIsApart(void)
 {
-  return descriptorApart;
+  return LentApart;
 }
 
 Bool DescriptorMay(void)
 {
-  return !descriptorApart && descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == RawPid());
+  return !LentApart && descriptorLimit() >= DescriptorFEW && (descriptorPid == 0 || descriptorPid == RawPid());
 }
 
 /* descriptorHigh -- the same file under a higher number; minus an errno: there is none */
@@ -130,7 +127,7 @@ Res DescriptorAgain(Plinth plinth, int fd)
   long high;
 
   LentBegin();
-  high = descriptorApart ? -EMFILE : descriptorHigh(fd);
+  high = LentApart ? -EMFILE : descriptorHigh(fd);
   if (high >= 0)
     now = (int)high;
   same = DescriptorSame(plinth, now, &status, TRUE);
@@ -334,12 +331,12 @@ static int apartMain(void *its)
   Apart apart = its;
   int fd;
 
-  descriptorApart = TRUE;
+  LentApart = TRUE;
   for (fd = apartFIRST; fd < apartFIRST + apartCLOSED; ++fd)
     if (!DescriptorKept(fd))
       (void)RawCall(SYS_close, fd);
   apart->function(apart->closure);
-  descriptorApart = FALSE;
+  LentApart = FALSE;
   return 0;
 }
 

@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 
 #include "base/aver.h"
-#include "plinth/descriptor.h"
 
 enum {
   lentMAX = 64,        /* descriptors that all threads have for a moment at once */
@@ -18,6 +17,7 @@ enum {
 };
 
 unsigned LentActive;
+__thread Bool LentApart __attribute__((tls_model("initial-exec")));
 
 static int lentNumbers[lentMAX]; /* each + 1; 0: free; below 0: minus that, the program has replaced its file */
 static unsigned lentOpening, lentPutting; /* threads that open, and that put */
@@ -95,7 +95,7 @@ void LentBegin(void)
 {
   unsigned naps;
 
-  if (lentDepth == 0 && (DescriptorIsApart() || !lentMine()))
+  if (lentDepth == 0 && (LentApart || !lentMine()))
     return;
   if (lentDepth++ > 0)
     return;

@@ -47,6 +47,9 @@ extern long LentOne(long fd);
 extern void LentClose(long fd);
 extern void LentKeep(long fd);
 
+/* LentApart -- the calling thread has a table of descriptors of its own (descriptor.h) */
+extern __thread Bool LentApart __attribute__((tls_model("initial-exec")));
+
 /* ---- For the wrappers ---- */
 
 /* LentActive -- the numbers in the table, and the threads that open: while it is 0 the wrapper of close has nothing to

@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -20,11 +18,9 @@
 
 #include "base/aver.h"
 #include "base/text.h"
-#include "plinth/lent.h"
 #include "plinth/seccomp.h"
 
 enum { rawNAP = 50000, rawNAPS = 2000 }; /* ns that a locked lock is waited for at a time, and how often */
-enum { rawOVERFLOW = 65534 }; /* the number that the system gives a user without one in a user namespace */
 
 /* Of the calls by this name the one that fills in what <sys/stat.h> has. */
 #if defined(SYS_fstat64) && !defined(__LP64__)
@@ -32,8 +28,6 @@ enum { rawOVERFLOW = 65534 }; /* the number that the system gives a user without
 #else
 #define rawSTAT SYS_fstat
 #endif
-
-extern char **environ;
 
 static __thread Bool rawBarred __attribute__((tls_model("initial-exec")));
 
@@ -69,32 +63,6 @@ long RawSystem(long number, long a, long b, long c, long d, long e, long f)
 uint32_t RawPid(void)
 {
   return (uint32_t)RawCall(SYS_getpid);
-}
-
-/* rawSpaceWhole -- has each user of the system a number here?  Else we are in a user namespace in which all others, and
- * perhaps we ourselves, are called rawOVERFLOW. */
-static Bool rawSpaceWhole(void)
-{
-  static const char wanted[] = "004294967295"; /* the numbers from 0 on are those outside from 0 on, all of them */
-  char room[64];
-  long fd = LentCall(SYS_openat, AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC), size, i;
-  Size n = 0;
-
-  if (fd < 0)
-    return TRUE; /* no such thing, or no /proc */
-  size = RawCall(SYS_read, fd, room, sizeof room);
-  LentClose(fd);
-  for (i = 0; i < size && room[i] != '\n'; ++i)
-    if (room[i] != ' ' && (n == sizeof wanted - 1 || room[i] != wanted[n++]))
-      return FALSE;
-  return n == sizeof wanted - 1;
-}
-
-uint32_t RawUser(void)
-{
-  uint32_t user = (uint32_t)RawCall(SYS_geteuid);
-
-  return user == rawOVERFLOW && !rawSpaceWhole() ? UINT32_MAX : user;
 }
 
 uint64_t RawLimit(int resource)
@@ -259,19 +227,6 @@ void RawUnmap(void *base, Size size)
   (void)RawCall(SYS_munmap, base, size);
 }
 
-Size RawReadFile(const char *path, char *room, Size size)
-{
-  Size done = 0;
-  long n, fd = LentCall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-
-  if (fd < 0)
-    return 0;
-  while (done < size && ((n = RawCall(SYS_read, fd, room + done, size - done)) > 0 || n == -EINTR))
-    done += n > 0 ? (Size)n : 0;
-  LentClose(fd);
-  return done;
-}
-
 /* rawWriteLimited -- write; the signal for a write past the limit is this thread's, and is taken before it arrives,
  * unless one has been waiting already */
 static long rawWriteLimited(int fd, const void *bytes, Size size)
@@ -294,102 +249,6 @@ long RawWrite(int fd, const void *bytes, Size size)
   if (RawLimit(RLIMIT_FSIZE) == UINT64_MAX)
     return RawCall(SYS_write, fd, bytes, size);
   return rawWriteLimited(fd, bytes, size);
-}
-
-static char rawProgram[RawProgramMAX] LARGE;
-static Bool rawProgramKnown;
-
-const char *RawProgram(void)
-{
-  char room[RawProgramMAX];
-  long length;
-
-  if (!__atomic_load_n(&rawProgramKnown, __ATOMIC_ACQUIRE)) {
-    length = RawCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", room, sizeof room - 1);
-    memcpy(rawProgram, room, length > 0 ? (Size)length : 0); /* another thread would copy the same */
-    __atomic_store_n(&rawProgramKnown, length > 0, __ATOMIC_RELEASE);
-  }
-  return rawProgram;
-}
-
-void RawProgramTold(const char *path)
-{
-  if (path[0] == '\0' || strlen(path) >= sizeof rawProgram || __atomic_load_n(&rawProgramKnown, __ATOMIC_ACQUIRE))
-    return;
-  (void)strcpy(rawProgram, path);
-  __atomic_store_n(&rawProgramKnown, TRUE, __ATOMIC_RELEASE);
-}
-
-const char *RawProgramCalled(void)
-{
-  return __atomic_load_n(&rawProgramKnown, __ATOMIC_ACQUIRE) ? NULL : (const char *)getauxval(AT_EXECFN);
-}
-
-/* rawFind -- NAME=value in `size` bytes of NUL-terminated strings */
-static const char *rawFind(const char *strings, Size size, const char *name)
-{
-  Size length = strlen(name);
-  const char *at = strings, *limit = strings + size;
-
-  while (at < limit) {
-    const char *end = memchr(at, '\0', (Size)(limit - at));
-    if (end == NULL)
-      return NULL;
-    if ((Size)(end - at) > length && memcmp(at, name, length) == 0 && at[length] == '=')
-      return at + length + 1;
-    at = end + 1;
-  }
-  return NULL;
-}
-
-const char *RawEnvironment(const char *name)
-{
-  static char early[65536] LARGE; /* touched only where libc is not ready */
-
-  if (getauxval(AT_SECURE) != 0)
-    return NULL;
-  if (environ != NULL)
-    return getenv(name);
-  return rawFind(early, RawReadFile("/proc/self/environ", early, sizeof early), name);
-}
-
-Res RawAbsolute(Text text, const char *path)
-{
-  long length;
-
-  if (path[0] != '/') {
-    length = RawCall(SYS_getcwd, text->next, TextRoom(text));
-    if (length <= 1)
-      return length == -ERANGE ? ResLIMIT : ResIO;
-    text->next += length - 1;
-    if (length > 2)
-      TextChar(text, '/');
-  }
-  TextString(text, path);
-  (void)TextTerminate(text);
-  return text->overflow ? ResLIMIT : ResOK;
-}
-
-void RawDumped(Bool named)
-{
-  enum { dumpedNAMELESS = 2, dumpedNAMED = 8 };
-  static const char path[] = "/proc/self/coredump_filter";
-  char room[32];
-  uint64_t filter, wanted = named ? dumpedNAMED : dumpedNAMELESS;
-  Size length = RawReadFile(path, room, sizeof room - 1);
-  const char *at = room;
-  long fd;
-
-  room[length] = '\0';
-  filter = TextNumber(&at, 16);
-  if (at == room || (filter & wanted) != 0)
-    return;
-  (void)TextMake(room, sizeof room, "%#jx", filter | wanted);
-  fd = LentCall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0)
-    return;
-  (void)RawCall(SYS_write, fd, room, strlen(room));
-  LentClose(fd);
 }
 
 const char *RawErrno(int error)

@@ -16,7 +16,7 @@
 
 #include "tap.h"
 
-enum { ROUNDS = 500, OPENERS = 3, PUTTERS = 2, FIRST = 20, NUMBERS = 6 };
+enum { ROUNDS = 200, OPENERS = 3, PUTTERS = 2, FIRST = 20, NUMBERS = 6 };
 
 static struct stat ours, its; /* /dev/zero, /dev/full */
 static unsigned wrong[4];
