@@ -21,6 +21,7 @@
 #include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
 #include "malloc/shimsync.h"
+#include "malloc/shimtimes.h"
 #include "mm/forks.h"
 #include "mm/mallocpool.h"
 
@@ -235,6 +236,7 @@ void ShimEnd(void)
     return;
   ShimLargeEnd(lived / shimSHARE);
   shimPeak();
+  ShimTimesTell(SyncThread(), SyncThread() == RawPid() ? shimBegan : 0);
 }
 
 static void shimExit(void *unused)

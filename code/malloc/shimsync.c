@@ -28,6 +28,7 @@
 #include "emit/emitter.h"
 #include "malloc/shimdlsym.h"
 #include "malloc/shimstack.h"
+#include "malloc/shimtimes.h"
 #include "mm/pages.h"
 
 typedef const struct timespec *SyncTime;
@@ -469,9 +470,9 @@ void SyncThreadTell(void)
   threadBegins(NULL);
 }
 
-static void threadEnds(void *unused)
+static void threadEnds(void *began)
 {
-  UNUSED(unused);
+  ShimTimesTell(SyncThread(), *(uint64_t *)began);
   EVENT_UP(ThreadEnd, SyncThread(), (void *)pthread_self());
 }
 
@@ -479,12 +480,13 @@ static void threadEnds(void *unused)
 static void *threadRun(void *argument)
 {
   ThreadTaskStruct task = *(ThreadTask)argument;
+  uint64_t began = EVENT_WANTED(EventKindSystem) ? EventClockMonotonic() : 0;
   void *volatile result;
 
   __atomic_store_n(&((ThreadTask)argument)->handle, (Word)pthread_self(), __ATOMIC_RELEASE);
   threadTaskGive(argument, 1);
   threadBegins((Addr)(Word)task.start);
-  pthread_cleanup_push(threadEnds, NULL);
+  pthread_cleanup_push(threadEnds, &began);
   result = task.start(task.argument);
   pthread_cleanup_pop(1);
   return result;

@@ -51,21 +51,46 @@ static void threadsSpread(Threads threads, Index row, ThreadsField field, uint64
   SeriesAt(&threads->table, row, last)[field] += (int64_t)left;
 }
 
-/* threadsSample -- what a thread of this machine has done; it belongs to the process that has the number */
-static void threadsSample(Threads threads, LogEvent event, ThreadsPlan plan)
+/* threadsKey -- that of the thread that a sample is about: it belongs to the process that has the number; 0: there is
+ * none */
+static uint32_t threadsKey(Threads threads, LogEvent event, ThreadsPlan plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->pid), key = 0;
   uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->tid);
-  ThreadsState state;
-  uint64_t word, mask, from;
-  Index i, row;
+  Index i;
 
   for (i = LogProcesses(threads->survey->shared->log); i > 0 && key == 0; --i) {
     LogProcess process = LogProcessAt(threads->survey->shared->log, i - 1);
     if (process->header.pid == pid && process->header.role[0] == '\0')
       key = SurveyThreadKey(threads->survey, process, tid);
   }
-  if (key == 0 || (state = threadsState(threads, key)) == NULL)
+  return key;
+}
+
+/* threadsBegin -- a thread begins; another one may have had its number */
+static void threadsBegin(Threads threads, LogEvent event, uint32_t key)
+{
+  ThreadsState state = threadsState(threads, key);
+
+  if (state == NULL)
+    return;
+  if (state->ended)
+    memset(state->last, 0, sizeof state->last);
+  state->known = ~0u;
+  state->sampled = event->time;
+  state->ended = FALSE;
+}
+
+/* threadsSample -- what a thread has done; what the collector read before its end may come after that */
+static void threadsSample(Threads threads, LogEvent event, ThreadsPlan plan, uint32_t own)
+{
+  Bool its = event->process->header.role[0] == '\0';
+  uint32_t key = its ? own : threadsKey(threads, event, plan);
+  ThreadsState state = threadsState(threads, key);
+  uint64_t word, mask, from;
+  Index i, row;
+
+  if (state == NULL || (!its && state->ended))
     return;
   row = SurveyRow(threads->survey, key);
   from = state->sampled != 0 ? state->sampled : threads->span->from;
@@ -74,12 +99,14 @@ static void threadsSample(Threads threads, LogEvent event, ThreadsPlan plan)
     uint64_t grown;
     if (plan->field[i] < 0 || !ThreadSampleWord(&word, &mask, event, plan->field[i]))
       continue;
+    word = ThreadOwn(its, state->last[i], word);
     grown = ThreadGrowth(state->known >> i & 1, threads->whole, state->last[i], word, mask);
     threadsSpread(threads, row, (ThreadsField)(ThreadsUSER + i), from, event->time, grown * 1000);
     state->last[i] = word;
     state->known |= 1u << i;
   }
   state->sampled = event->time;
+  state->ended = its;
 }
 
 static void threadsPlan(ThreadsPlan plan, EventType type)
@@ -90,6 +117,7 @@ static void threadsPlan(ThreadsPlan plan, EventType type)
   plan->made = TRUE;
   plan->pid = task ? TypeCacheParam(type, "pid", "UW") : -1;
   plan->tid = TypeCacheParam(type, "task", "UW");
+  plan->start = TypeCacheNamed(type, "ThreadStart") ? TypeCacheParam(type, "start", "PAWU") : -1;
   for (i = 0; i < ThreadsSAMPLED; ++i)
     plan->field[i] = TypeCacheParam(type, threadsSampled[i], "PAWU");
   plan->wait = ThreadWaitOf(type, &plan->begins);
@@ -125,7 +153,9 @@ void ThreadsEvent(Threads threads, LogEvent event)
     ++*SeriesAt(&threads->types, type->number - 1, slice);
   ++SeriesAt(&threads->table, row, slice)[ThreadsEVENTS];
   if (UNLIKELY(plan->pid >= 0 && plan->tid >= 0))
-    threadsSample(threads, event, plan);
+    threadsSample(threads, event, plan, key);
+  if (UNLIKELY(plan->start >= 0) && LogEventWord(event, (Index)plan->start) != 0) /* in a state dump it has none */
+    threadsBegin(threads, event, key);
   if (UNLIKELY(plan->wait < ThreadLOCKS))
     threadsWait(threads, event, plan, key, row);
 }

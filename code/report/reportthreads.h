@@ -1,6 +1,6 @@
 /* reportthreads.h -- what threads did in each slice of time, and how many events there were of each type
  *
- * A sample of the collector's says what a thread has done since the sample before: that is spread over the slices
+ * A sample says what a thread has done since the sample before, or since it began: that is spread over the slices
  * between the two, in proportion, so that the sum over all slices is exact.  A wait for a lock counts in the slices
  * that it lasted.
  *
@@ -26,6 +26,7 @@ enum { ThreadsSAMPLED = ThreadsLOCK - ThreadsUSER }; /* fields that samples have
 
 /* What is known of a thread, by its key in the survey. */
 typedef struct ThreadsStateStruct {
+  Bool ended;                      /* the last sample was its own, at its end */
   uint32_t known;                  /* a bit for each sampled field */
   uint64_t last[ThreadsSAMPLED];   /* us, as the last sample had it, */
   uint64_t sampled;                /* which was then: ns */
@@ -35,7 +36,7 @@ typedef struct ThreadsStateStruct {
 typedef struct ThreadsPlanStruct {
   Bool made;
   int field[ThreadsSAMPLED];       /* of a sample, or -1 */
-  int pid, tid;
+  int pid, tid, start;
   ThreadWait wait;
   Bool begins;
 } ThreadsPlanStruct, *ThreadsPlan;

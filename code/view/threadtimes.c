@@ -37,7 +37,7 @@ typedef struct timesPlanStruct {
   int tells;
   ThreadWait wait;
   Bool sync;
-  int pid, tid, name, object;
+  int pid, tid, name, object, start;
   int field[ThreadFIELDS];
 } timesPlanStruct, *timesPlan;
 
@@ -100,6 +100,7 @@ static void planMake(timesPlan plan, LogProcess process, EventType type)
   plan->pid = TypeCacheParam(type, "pid", "UW");
   plan->tid = TypeCacheParam(type, "task", "UW");
   plan->name = TypeCacheParam(type, "name", "S");
+  plan->start = -1;
   if (TypeCacheNamed(type, "TaskSample") && plan->pid >= 0 && plan->tid >= 0 &&
       planWords(plan->field, type, timesFields, ThreadFIELDS))
     plan->tells = timesTASK;
@@ -112,6 +113,7 @@ static void planMake(timesPlan plan, LogProcess process, EventType type)
   else if ((TypeCacheNamed(type, "ThreadStart") || TypeCacheNamed(type, "ThreadName")) && plan->name >= 0) {
     plan->tells = timesTHREADNAME;
     plan->tid = TypeCacheParam(type, "thread", "UW");
+    plan->start = TypeCacheParam(type, "start", "PAWU");
   }
   if (plan->tells == timesNOTHING)
     planWait(plan, type);
@@ -206,24 +208,42 @@ Bool ThreadSampleWord(uint64_t *word, uint64_t *mask, LogEvent event, int param)
   return *word != *mask;
 }
 
-/* sampleTask -- what a thread has done since its beginning */
+/* sampleTask -- what a thread has done since its beginning.  The collector may tell what it read before the thread's
+ * end after that. */
 static void sampleTask(ThreadTimes times, LogEvent event, timesPlan plan)
 {
-  ThreadRow row = rowTold(times, event, plan);
+  Bool own = event->process->header.role[0] == '\0';
+  ThreadRow row = own ? rowOwn(times, event, event->thread) : rowTold(times, event, plan);
   uint64_t word, mask;
+  Bool known;
   Index i;
 
-  if (row == NULL)
+  if (row == NULL || (!own && row->ended))
     return;
   for (i = 0; i < ThreadFIELDS; ++i) {
     if (!ThreadSampleWord(&word, &mask, event, plan->field[i]))
       continue;
-    row->total[i] += ThreadGrowth(row->known >> i & 1, times->whole, row->last[i], word, mask);
+    word = ThreadOwn(own, row->last[i], word);
+    known = row->began != 0 || (row->known >> i & 1) != 0;
+    row->total[i] += ThreadGrowth(known, times->whole, row->last[i], word, mask);
     row->last[i] = word;
     row->known |= 1u << i;
   }
   ++row->samples;
   row->sampled = event->time;
+  row->ended = own;
+}
+
+/* sampleBegin -- a thread begins, if it says with what: in a state dump it does not.  Another one may have had its
+ * number. */
+static void sampleBegin(ThreadRow row, LogEvent event, timesPlan plan)
+{
+  if (row == NULL || plan->start < 0 || LogEventWord(event, (Index)plan->start) == 0)
+    return;
+  if (row->ended)
+    memset(row->last, 0, sizeof row->last);
+  row->began = event->time;
+  row->ended = FALSE;
 }
 
 static void sampleMachine(ThreadTimes times, LogEvent event, timesPlan plan)
@@ -289,10 +309,13 @@ static void timesTell(ThreadTimes times, LogEvent event, timesPlan plan)
     sampleMachine(times, event, plan);
   else if (plan->tells == timesEXIT)
     PidLivesExit(&times->lives, event);
-  else if (plan->tid >= 0 && LogEventWord(event, (Index)plan->tid) != 0)
-    rowName(times, plan->tells == timesTASKNAME ? rowTold(times, event, plan)
-                                                : rowOwn(times, event, (uint32_t)LogEventWord(event, (Index)plan->tid)),
-            event, plan);
+  else if (plan->tid >= 0 && LogEventWord(event, (Index)plan->tid) != 0) {
+    ThreadRow row = plan->tells == timesTASKNAME
+                      ? rowTold(times, event, plan)
+                      : rowOwn(times, event, (uint32_t)LogEventWord(event, (Index)plan->tid));
+    sampleBegin(row, event, plan);
+    rowName(times, row, event, plan);
+  }
 }
 
 static Bool timesEvent(LogRequest request, LogEvent event)

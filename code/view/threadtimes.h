@@ -1,9 +1,10 @@
 /* threadtimes.h -- what threads did with their time: running, waiting for a processor or for locks, blocked, resizing
  *
- * Times come from the collector's samples, which say what has been since a thread's beginning.  So a view from the
- * log's beginning has a thread's whole life up to its last sample; one that begins later has what was between its
- * first and its last sample.  Waits come from the pairs of Sync events, and time in the allocator from those of
- * resizes: of other calls the log has one event each, and no duration.
+ * Times come from samples, which say what has been since a thread's beginning: the collector's, and a last one that
+ * the thread tells itself when it ends.  So a view from the log's beginning has a thread's whole life up to its last
+ * sample; one that begins later has what was between its first and its last sample, or from its beginning.  Waits come
+ * from the pairs of Sync events, and time in the allocator from those of resizes: of other calls the log has one event
+ * each, and no duration.
  *
  * Always true (ThreadTimesCheck):
  *   a row is found by its process (pidlives.h) and number;  a field is known if some sample has had it
@@ -49,7 +50,9 @@ typedef struct ThreadRowStruct {
   uint64_t samples;
   uint64_t last[ThreadFIELDS]; /* us, as the last sample had it */
   uint64_t total[ThreadFIELDS]; /* us, in the time that is looked at */
-  uint64_t sampled;            /* ns of the last sample */
+  uint64_t sampled;            /* ns of the last sample; */
+  Bool ended;                  /* which the thread has told itself, at its end */
+  uint64_t began;              /* ns; 0: not known */
   struct {
     uint64_t since, object;    /* ns, and for what, while it waits; 0: it does not */
     LogProcess process;        /* whose object that is */
@@ -99,8 +102,9 @@ typedef struct ThreadTimesStruct {
 /* ThreadElapsed -- us that a row's times sum up to: how long it lived, as far as it is looked at.  0: not known */
 static inline uint64_t ThreadElapsed(const ThreadRowStruct *row)
 {
-  return (row->known >> ThreadWAITING & 1) == 0 ? 0
-         : row->total[ThreadRUNNING] + row->total[ThreadWAITING] + row->total[ThreadBLOCKED];
+  if ((row->known >> ThreadWAITING & 1) == 0)
+    return row->ended && row->began != 0 ? (row->sampled - row->began) / 1000 : 0;
+  return row->total[ThreadRUNNING] + row->total[ThreadWAITING] + row->total[ThreadBLOCKED];
 }
 
 /* ThreadPs -- the share of a thread's life, up to its last sample, that `ps' would say it ran; below 0: not known */
@@ -111,6 +115,13 @@ static inline double ThreadPs(const ThreadRowStruct *row)
   if ((row->known >> ThreadWAITING & 1) == 0 || age == 0)
     return -1;
   return (double)(row->last[ThreadUSER] + row->last[ThreadSYSTEM]) / (double)age;
+}
+
+/* ThreadOwn -- a number of a thread's own sample, at its end: the collector's clocks are coarser, and may have been
+ * ahead */
+static inline uint64_t ThreadOwn(Bool own, uint64_t last, uint64_t word)
+{
+  return own && word < last ? last : word;
 }
 
 /* ThreadGrowth -- by how much a number of a thread's samples has grown: the first counts whole in a view of the `whole`

@@ -35,7 +35,13 @@ sub oracle {
         my $row = $row{"$pid/$tid"} //= {};
         if ($name eq 'TaskSample') {
             my $its = $row{$field[$index{pid_}] . '/' . $field[$index{task}]} //= {};
-            $its->{$_} = $field[$index{$_}] for qw(running user system waiting blocked disk);
+            my $own = $field[$index{pid_}] == $pid;
+            next if $its->{ended} && !$own; # read before its end, and told after it
+            $its->{ended} = $own;
+            for my $field (qw(running user system waiting blocked disk)) { # the collector's clocks are coarser
+                my $word = $field[$index{$field}];
+                $its->{$field} = $word if $word ne '' && !($own && ($its->{$field} // 0) > $word);
+            }
             ++$its->{samples};
         }
         ++$row->{events};
@@ -74,7 +80,7 @@ sub compare {
             push @wrong, "$who: $field" if defined $row->{$field} != (($its->{$field} // '') ne '')
                                         || (defined $row->{$field} && abs($row->{$field} * 1e6 - $its->{$field}) > 0.6);
         }
-        push @wrong, "$who: elapsed" if defined $row->{elapsed}
+        push @wrong, "$who: elapsed" if defined $row->{elapsed} && defined $row->{waiting}
             && abs($row->{elapsed} - $row->{running} - $row->{waiting} - $row->{blocked}) > 3e-6;
         push @wrong, "$who: ps" if defined $row->{ps} && abs($row->{ps} - ($row->{user} + $row->{system}) / $row->{elapsed}) > 1e-5;
         my %waits = map { $_->{for} => $_ } @{$row->{waits}};
@@ -109,6 +115,35 @@ my ($stuck) = grep { "$_->{pid}/$_->{tid}" eq $who } @{$cut->{threads}};
 ok scalar(grep { defined $_->{since} } @{$stuck->{waits}}), 'who waits at the end is known';
 like +(run("$B/bin/eventview", 'threads', '--to', sprintf('%.9f', $time + 2e-9), $log))[1],
     qr/^still waiting  $who for \w+ 0x[0-9a-f]+, since \d+\.\d{9} s$/m, 'and is named';
+
+# Threads that come and go between two samples tell themselves what they did.
+for my $work (100, 4000) {
+    my $brief = "$Dir/brief.paw";
+    unlink $brief;
+    my @said = split /\n/, (run("$B/bin/eventrec", '-o', $brief, '--sample', 1000, '--', "$B/prog/briefs", 30, $work))[1];
+    my $briefs = compare("threads of $work us", $brief);
+    my %row = map { $_->{tid} => $_ } @{$briefs->{threads}};
+    my ($main) = grep { $_->{pid} == $_->{tid} && defined $_->{elapsed} } @{$briefs->{threads}};
+    my (@wrong, $all);
+    for my $line (@said) {
+        my ($tid, $running, $elapsed) = split / /, $line;
+        my $row = $row{$tid} // {};
+        my @its = map { defined $row->{$_} ? 1e6 * $row->{$_} : -1e9 } qw(running elapsed);
+        # What is not within the thread's own measurement: its start, its output, its end.
+        push @wrong, "$tid ran $running, not $its[0]" if $its[0] < $running - 1 || $its[0] > $running * 1.5 + 1000;
+        push @wrong, "$tid took $elapsed, not $its[1]" if $its[1] < $elapsed - 1000;
+        $all += $its[1];
+        push @wrong, "$tid has no waiting" if $work > 1000 && !defined $row->{waiting};
+    }
+    is scalar @said, 30, 'which say themselves';
+    is "@wrong", '', 'what they did';
+    cmp_ok $all, '<', 1e6 * $main->{elapsed} + 5000, 'one after the other' if defined $main;
+    my @window = @{decode_json((run("$B/bin/eventview", 'threads', '--json', '--from', 0.003, $brief))[1])->{threads}};
+    my @begun = grep { defined $_->{elapsed} && defined $row{$_->{tid}}{elapsed} && $_->{pid} != $_->{tid} } @window;
+    cmp_ok scalar(grep { abs($_->{running} - $row{$_->{tid}}{running}) > 1e-6 } @begun), '<=', 1,
+        'a thread that begins in a window has all of its time'; # one may have begun before
+    cmp_ok scalar @begun, '>', 10, 'such are most of them';
+}
 
 my $busy = "$Dir/busy.paw";
 run("$B/bin/eventrec", '-o', $busy, '--sample', 10, '--', $^X, '-e', 'select undef, undef, undef, 0.2; my $t = times; 1 while times - $t < 0.25');
