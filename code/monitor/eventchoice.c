@@ -36,7 +36,8 @@ static const struct {
 } choiceDefinitions[] = {
   {"stack", EventStackFrameCODE}, {"stack", EventModuleLoadCODE}, {"stack", EventModuleBuildCODE},
   {"stack", EventModuleUnloadCODE}, {"site", EventModuleLoadCODE}, {"site", EventModuleBuildCODE},
-  {"site", EventModuleUnloadCODE}
+  {"site", EventModuleUnloadCODE}, {"start", EventModuleLoadCODE}, {"start", EventModuleBuildCODE},
+  {"start", EventModuleUnloadCODE}
 };
 
 void EventChoiceAdd(uint8_t *codes, Index code)

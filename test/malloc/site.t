@@ -53,6 +53,8 @@ is scalar(grep(/Site |ModuleLoad/, @$lines)), 0, 'nobody asks, nobody is told';
   is scalar(@starts), 6, 'of a thread it is recorded where it starts';
   is scalar(grep { !defined $base || $_ < $base || $_ >= $base + $length } @starts), 0, 'and which module that is in';
   is scalar(grep { / start=\w+\["run/ } @lines), 6, 'so that the function has its name';
+  system "$B/bin/eventrec -E ThreadStart --force -o $dir/threads.paw -- $B/prog/churn 3 50 > /dev/null 2>&1";
+  is scalar(grep { / start=\w+\["run/ } `$B/bin/eventcnv --symbols $dir/threads.paw`), 3, 'also where nothing else is recorded';
 }
 
 # Meaning: counts and replay are as without sites.
