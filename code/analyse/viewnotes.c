@@ -45,19 +45,22 @@ void ViewNotesCount(FILE *out, const char *name, uint64_t n, const char *one, co
     fprintf(out, "%-14s %llu %s\n", name, (unsigned long long)n, n == 1 ? one : many);
 }
 
-/* notesInterprets -- is one of the programs an interpreter, by its name? */
-static Bool notesInterprets(Log log)
+/* notesInterprets -- what is not shown of one of the programs, if it is an interpreter by its name; NULL: none is.
+ * Those come first that compile code at run time, which is shown if they say in a file what it is. */
+static const char *notesInterprets(Log log)
 {
-  static const char *const names[] = {"python", "perl", "ruby", "php", "lua", "node", "java", "Rscript", "guile"};
+  static const char *const names[] = {"node", "java", "python", "perl", "ruby", "php", "lua", "Rscript", "guile"};
+  enum { compilers = 2 };
   Index i, j;
 
-  for (i = 0; i < LogProcesses(log); ++i) {
-    const char *program = LogProcessAt(log, i)->header.program, *slash = strrchr(program, '/');
-    for (j = 0; j < ARRAY_LENGTH(names); ++j)
+  for (j = 0; j < ARRAY_LENGTH(names); ++j)
+    for (i = 0; i < LogProcesses(log); ++i) {
+      const char *program = LogProcessAt(log, i)->header.program, *slash = strrchr(program, '/');
       if (strncmp(slash != NULL ? slash + 1 : program, names[j], strlen(names[j])) == 0)
-        return TRUE;
-  }
-  return FALSE;
+        return j < compilers ? "what is interpreted is not shown; what is compiled at run time needs a perf-PID.map"
+                             : "the frames of a language that is interpreted are not shown";
+    }
+  return NULL;
 }
 
 /* notesCallers -- what is known of callers */
@@ -74,8 +77,8 @@ static void notesCallers(FILE *out, ViewHeap shared)
   else if (callers == ViewCallersSITES)
     fputs("callers        are those that called malloc themselves (-s 1); eventrec -s 16 records who called these\n",
           out);
-  else if (notesInterprets(shared->log))
-    fputs("stacks         are those of C functions: the frames of a language that is interpreted are not shown\n", out);
+  else if (notesInterprets(shared->log) != NULL)
+    fprintf(out, "stacks         are those of machine code: %s\n", notesInterprets(shared->log));
   ViewNotesCount(out, "too many", shared->numbers.more, "site found no place: it is not known",
                  "times a site found no place: it is not known");
 }

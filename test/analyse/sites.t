@@ -402,7 +402,7 @@ subtest 'real programs' => sub {
     plan skip_all => 'nothing can be preloaded into a sanitized program' if $ENV{SAN};
     my $stacks = "$Dir/interpreted.paw";
     run("$B/bin/eventrec", '-s', 16, '-o', $stacks, 'perl', '-e', 'my @a = map { [$_] } 1 .. 100');
-    like((view('sites', $stacks))[1], qr/^stacks +are those of C functions: /m, 'that frames of Perl are not shown is said');
+    like((view('sites', $stacks))[1], qr/^stacks +are those of machine code: /m, 'that frames of Perl are not shown is said');
     my $log = "$Dir/perl.paw";
     record($log, 'perl', '-e', 'my %h; for (1 .. 6000) { $h{$_ % 500} = "x" x ($_ % 300); delete $h{($_ * 7) % 500} }');
     my $doc = compare('perl', $log);

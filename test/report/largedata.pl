@@ -202,7 +202,7 @@ my %data = (
     command => "eventview report -o run.html $name.paw", wall => '1764082800000000000', start => 0,
     end => $N * $slice - 1234, slice => $slice, slices => $N, events => 3_210_987, discarded => 12, gaps => 0,
     lost => 0,
-    notes => ['stacks are those of C functions: the frames of a language that is interpreted are not shown'],
+    notes => ['stacks are those of machine code: the frames of a language that is interpreted are not shown'],
     callers => 'stacks', machine => 'Linux 6.1, 2 processors',
     peak => {time => $most * $slice, bytes => $peak[$most], objects => $bytesof[$most], slice => $most},
     processes => [{pid => 4711, name => $name, begin => 0, end => undef, how => 'runs'}],
