@@ -300,10 +300,11 @@ static inline Index heapOrderMove(uint64_t addr)
 }
 
 /* HeapReorderFresh -- may an event that is held now still depend on this move?  The move was within the bound of that
- * event, which came within the bound of now. */
+ * event, which came within the bound of now.  What a fork has given up was moved at the time of the fork, which may be
+ * later than now. */
 static inline Bool HeapReorderFresh(HeapReorder order, HeapMove move)
 {
-  return move->time != 0 && order->now - move->time <= 2 * HeapBoundTIME;
+  return move->time != 0 && move->time + 2 * HeapBoundTIME >= order->now;
 }
 
 /* HeapReorderDue -- something has come to this address or gone from it, by no event: the events that are held there are

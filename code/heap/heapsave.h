@@ -16,7 +16,7 @@
 #include "heap/heap.h"
 #include "heap/heapbytes.h"
 
-enum { HeapSaveVERSION = 6 }; /* changes whenever a heap has other members, or applies events in another way */
+enum { HeapSaveVERSION = 7 }; /* changes whenever a heap has other members, or applies events in another way */
 
 /* HeapSave -- append the state to `to`; the caller frees to->bytes.  ResMEMORY.  About 20 ns and 11 bytes for each live
  * object. */
