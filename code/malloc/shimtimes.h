@@ -16,7 +16,7 @@
  *
  * thread  the system's number of it
  * began   ns of EventClockMonotonic when it began; 0: not known
- * cost    three system calls, and four more if it lived for a millisecond
+ * cost    three system calls, and eight more if it lived for a millisecond
  */
 extern void ShimTimesTell(unsigned thread, uint64_t began);
 
