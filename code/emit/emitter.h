@@ -60,6 +60,7 @@ struct EmitterStruct {
   Size blockSize;           /* of the largest block of a frequent kind that is sent */
   struct ScratchStruct *scratch[EmitterScratches]; /* free working memory of send.c; at first EmitterWorking */
   struct SentStruct *sent;  /* table of the blocks that were sent of each stream (sentcounts.c); NULL: none was */
+  Index sentLimit;          /* its entries from here on were never used */
   uint64_t begun[EmitterPlinthsMAX]; /* ticks when the way out was opened; 0: at the beginning of the process */
   StoreStruct shared;       /* the region that outlives the process, for blocks that are sent */
   StoreStruct own[EmitterOwnMAX]; /* private memory, for the flight recorder and for blocks without room in the region;

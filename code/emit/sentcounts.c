@@ -31,12 +31,30 @@ static Index sentAt(uint32_t stream)
   return ((Index)(stream / StreamNumbers) * sentNear + stream % StreamNumbers) % sentMAX;
 }
 
+/* sentLimit -- the entries from here on were never used */
+static Index sentLimit(Emitter emitter)
+{
+  return __atomic_load_n(&emitter->sentLimit, __ATOMIC_ACQUIRE);
+}
+
+/* sentReach -- the entry `at` may be used from now on */
+static void sentReach(Emitter emitter, Index at)
+{
+  Index limit = sentLimit(emitter);
+
+  while (limit <= at && !__atomic_compare_exchange_n(&emitter->sentLimit, &limit, at + 1, FALSE, __ATOMIC_ACQ_REL,
+                                                     __ATOMIC_ACQUIRE))
+    ;
+}
+
 Bool SentCheck(Emitter emitter)
 {
   Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
-  Index i, at;
+  Index i, at, limit = sentLimit(emitter);
 
-  for (i = 0; table != NULL && i < sentMAX; ++i) {
+  if (limit > sentMAX)
+    return FALSE;
+  for (i = 0; table != NULL && i < limit; ++i) {
     uint32_t key = __atomic_load_n(&table[i].key, __ATOMIC_ACQUIRE);
     if (key == 0)
       continue;
@@ -61,6 +79,8 @@ static Sent sentFind(Emitter emitter, uint32_t stream)
   for (i = 0; table != NULL && i < sentMAX; ++i) {
     Sent sent = &table[(at + i) % sentMAX];
     had = __atomic_load_n(&sent->key, __ATOMIC_ACQUIRE);
+    if (had == 0)
+      sentReach(emitter, (at + i) % sentMAX);
     if (had == key || (had == 0 && (__atomic_compare_exchange_n(&sent->key, &had, key, FALSE, __ATOMIC_ACQ_REL,
                                                                 __ATOMIC_ACQUIRE) || had == key)))
       return sent;
@@ -136,10 +156,10 @@ Count SentStreams(Emitter emitter, Index way)
 {
   Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
   Count count = 0;
-  Index i;
+  Index i, limit = sentLimit(emitter);
 
   AVER(way <= EmitterPlinthsMAX);
-  for (i = 0; table != NULL && i < sentMAX; ++i)
+  for (i = 0; table != NULL && i < limit; ++i)
     count += sentListed(emitter, &table[i], way);
   return count;
 }
@@ -147,11 +167,12 @@ Count SentStreams(Emitter emitter, Index way)
 Index SentWrite(Text text, Emitter emitter, Index way, Index from)
 {
   Sent table = __atomic_load_n(&emitter->sent, __ATOMIC_ACQUIRE);
+  Index limit = sentLimit(emitter);
   Count lines = 0;
 
   AVER(from < sentMAX);
   AVER(from > 0 || SentCheck(emitter));
-  for (; table != NULL && from < sentMAX; ++from) {
+  for (; table != NULL && from < limit; ++from) {
     Sent sent = &table[from];
     HeaderStreamStruct its = sentLine(sent);
     if (!sentListed(emitter, sent, way))

@@ -107,6 +107,7 @@ static void testSent(void)
   PLANT(sent->ways, 1u << EmitterPlinthsMAX, SentCheck(emitter), "sent->ways = 1u << EmitterPlinthsMAX");
   PLANT(sent->key, 0x1000000, SentCheck(emitter), "sent->key = 0x1000000");
   PLANT(sent[1].key, sent->key, SentCheck(emitter), "sent[1].key = sent->key");
+  PLANT(emitter->sentLimit, 1u << 20, SentCheck(emitter), "emitter->sentLimit = 1u << 20");
 }
 
 static void testGrant(void)
