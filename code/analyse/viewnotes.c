@@ -67,6 +67,7 @@ static const char *notesInterprets(Log log)
 static void notesCallers(FILE *out, ViewHeap shared)
 {
   ViewCallers callers = ViewHeapCallers(shared);
+  const char *lacks = notesInterprets(shared->log);
 
   if (callers != ViewCallersSTACKS && shared->nowhere)
     fprintf(out, "callers        %s\n", callers == ViewCallersNONE
@@ -77,8 +78,8 @@ static void notesCallers(FILE *out, ViewHeap shared)
   else if (callers == ViewCallersSITES)
     fputs("callers        are those that called malloc themselves (-s 1); eventrec -s 16 records who called these\n",
           out);
-  else if (notesInterprets(shared->log) != NULL)
-    fprintf(out, "stacks         are those of machine code: %s\n", notesInterprets(shared->log));
+  else if (lacks != NULL)
+    fprintf(out, "stacks         are those of machine code: %s\n", lacks);
   ViewNotesCount(out, "too many", shared->numbers.more, "site found no place: it is not known",
                  "times a site found no place: it is not known");
 }

@@ -63,8 +63,8 @@ extern Res SendDefine(const char *line, Size length);
  * readers expect nothing of it.
  *
  * Always true (SentCheck): a stream has one entry at most, at its place or behind it with no free one between; `ways`
- * has bits of EmitterPlinths only; all entries are below the emitter's sentLimit, so that who goes through the table of
- * a process with few threads touches a page of it.
+ * has bits of EmitterPlinths only; sentLimit of the emitter lies within the table.  Entries are below it, but what lies
+ * behind is not looked at: so who goes through the table of a process with few threads touches a page of it.
  */
 typedef struct SentStruct {
   uint32_t key;         /* the stream's number + 1; 0: no entry */
