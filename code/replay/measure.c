@@ -71,6 +71,13 @@ MeasureRangeStruct MeasureCpu(const MeasureStruct *measure, Index this, Index th
   return measureDifference(measure->measured[this].cpu, measure->measured[that].cpu, measure->rounds);
 }
 
+MeasureRangeStruct MeasureVisits(const MeasureStruct *measure, Index this, Index that)
+{
+  AVER(this < measure->count && that < measure->count);
+  AVER(measure->measured[this].ran && measure->measured[that].ran);
+  return measureDifference(measure->measured[this].visits, measure->measured[that].visits, measure->rounds);
+}
+
 MeasureRangeStruct MeasurePeak(const MeasureStruct *measure, Index this, Index that)
 {
   AVER(this < measure->count && that < measure->count);
@@ -129,6 +136,7 @@ static Bool measureOne(Measure measure, Measured measured, ReplayRun run, int fi
     base = result->base;
   measured->ns[i] = result->ns;
   measured->cpu[i] = result->cpu;
+  measured->visits[i] = result->visits;
   measured->peak[i] = result->peak > base ? result->peak - base : 0;
   if (i == 0 || result->faults > median->faults || result->failures > median->failures)
     *median = *result;
@@ -176,6 +184,8 @@ static void measureMedians(Measure measure)
       continue;
     measured->median.ns = MeasureMedian(memcpy(numbers, measured->ns, sizeof numbers), measure->rounds);
     measured->median.cpu = MeasureMedian(memcpy(numbers, measured->cpu, sizeof numbers), measure->rounds);
+    measured->median.visits =
+      MeasureMedian(memcpy(numbers, measured->visits, sizeof numbers), measure->rounds);
     measured->median.peak = MeasureMedian(memcpy(numbers, measured->peak, sizeof numbers), measure->rounds);
   }
 }
@@ -248,19 +258,18 @@ void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct
 
 void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params)
 {
+  const uint64_t *cpu = measure->measured[measure->reference].cpu;
   PlayParamsStruct only = *params;
   double took[MeasureRunsMIN];
   Index i;
 
+  AVER(measure->rounds >= MeasureRunsMIN && measure->measured[measure->reference].ran);
   only.visits = FALSE;
   measure->allocation = (MeasureRangeStruct){.middle = 0};
   for (i = 0; i < ARRAY_LENGTH(took); ++i) {
-    if (MeasureStopped(measure) || !ReplayChildRun(run, file, &measure->recorded, &only))
+    if (MeasureStopped(measure) || !ReplayChildRun(run, file, &measureNONE, &only))
       return;
-    took[i] = (double)run->result.cpu;
-    if (!ReplayChildRun(run, file, &measureNONE, &only))
-      return;
-    took[i] -= (double)run->result.cpu;
+    took[i] = (double)cpu[i] - (double)run->result.cpu;
   }
   measure->allocation = MeasureRange(took, ARRAY_LENGTH(took));
 }

@@ -26,7 +26,7 @@ typedef struct MeasuredStruct {
   AllocatorStruct allocator;
   Bool ran;                     /* in all rounds: the rest is good; else `error` says why not */
   Bool untried;                 /* it has not run because there was no time for it */
-  uint64_t ns[MeasureRunsMAX], cpu[MeasureRunsMAX], peak[MeasureRunsMAX]; /* of each round */
+  uint64_t ns[MeasureRunsMAX], cpu[MeasureRunsMAX], visits[MeasureRunsMAX], peak[MeasureRunsMAX]; /* of each round */
   PlayResultStruct median;      /* the median of each number; faults and failures of the worst run */
   char error[PlayMessageSIZE];
 } MeasuredStruct, *Measured;
@@ -60,8 +60,8 @@ typedef struct MeasureStruct {
 extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                        void (*say)(void *data, const char *name), void *data);
 
-/* MeasureAllocation -- find out what the program's own allocator takes: what a replay with it takes that one without an
- * allocator does not.  Neither reads objects. */
+/* MeasureAllocation -- find out what the program's own allocator takes, after MeasureRun, of which it was the reference:
+ * what a replay with it takes that one without an allocator does not */
 extern void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params);
 
 /* MeasureNow -- seconds of a clock that never goes back */
@@ -84,9 +84,11 @@ static inline Bool MeasureOver(const MeasureStruct *measure)
 extern uint64_t MeasureMedian(uint64_t *numbers, Count n);
 extern MeasureRangeStruct MeasureRange(double *numbers, Count n);
 
-/* MeasureCpu, MeasurePeak -- processor time of this allocator less that of that one, ns; resident bytes: both have run
+/* MeasureCpu, MeasureVisits, MeasurePeak -- processor time of this allocator less that of that one, ns; of reading
+ *   objects, ns; resident bytes: both have run
  * MeasurePeakSpread -- by how many resident bytes two runs of this allocator differed at most */
 extern MeasureRangeStruct MeasureCpu(const MeasureStruct *measure, Index this, Index that);
+extern MeasureRangeStruct MeasureVisits(const MeasureStruct *measure, Index this, Index that);
 extern MeasureRangeStruct MeasurePeak(const MeasureStruct *measure, Index this, Index that);
 extern uint64_t MeasurePeakSpread(const MeasureStruct *measure, Index allocator);
 

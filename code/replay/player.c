@@ -59,7 +59,7 @@ struct PlayStruct {
   PlayThread runners;            /* one for each thread */
   PlayPool pool;                 /* by the script's number */
   void **slots;
-  VisitsStruct visits;           /* of one thread: after each operation an object is visited */
+  VisitsStruct visits;           /* if there is one thread */
   VerifyStruct verify;           /* of params.verify */
   uint64_t begin;                /* ns */
   uint64_t waited;               /* as a thread's, of who starts the threads */
@@ -84,6 +84,8 @@ static __attribute__((format(printf, 2, 3))) void playFail(Play play, const char
     va_end(args);
   }
 }
+
+#define playABSENT ((void *)1) /* an object whose allocation failed */
 
 enum { playSHOWN = 16 << 20 /* bytes of buffers that are touched before the measurement begins */ };
 
@@ -158,6 +160,8 @@ static Bool playRoom(Play play)
   play->slots = playMap(slots * sizeof *play->slots, TRUE);
   buffers = playMap(play->threads * size, play->threads * size <= playSHOWN);
   play->visits.on = play->params.visits && play->threads == 1;
+  play->visits.slots = play->slots;
+  play->visits.absent = playABSENT;
   play->visits.random = 0x9e3779b97f4a7c15u; /* the same for each allocator */
   play->visits.sizes = play->visits.on ? playMap(slots * sizeof(uint32_t), TRUE) : NULL;
   play->visits.recent = play->visits.on ? playMap(VisitsRECENT * sizeof(uint32_t), TRUE) : NULL;
@@ -269,8 +273,6 @@ enum { playSTACK = 512 << 10 /* bytes of a thread's stack; touched ones count */
 
 /* ---- Objects.  A slot is NULL while it has none. ---- */
 
-#define playABSENT ((void *)1) /* an object whose allocation failed */
-
 static char playNothing[PlayPAGE] __attribute__((aligned(PlayPAGE))); /* every object of no allocator */
 
 /* playTouch -- write to the pages of [from, size) as the program would have, sooner or later */
@@ -371,8 +373,6 @@ static inline void playFree(Play play, ScriptOp op, Bool verify)
     return;
   if (verify)
     VerifyOld(&play->verify, op->slot, addr, TRUE);
-  if (play->visits.on)
-    VisitsRead(addr, play->visits.sizes[op->slot]); /* programs look at an object before they free it */
   if (!UNLIKELY(play->allocator->nothing) && (LIKELY(op->kind == ScriptFREE) || !play->allocator->drops))
     play->allocator->free(play->pool[op->pool].pool, addr, op->size);
 }
@@ -431,10 +431,10 @@ static void playRare(Play play, PlayThread runner, ScriptOp op)
 
 /* ---- Threads ---- */
 
-static inline __attribute__((always_inline)) void playChunk(Play play, PlayThread runner, Count count, Bool verify)
+static inline __attribute__((always_inline)) void playOps(Play play, PlayThread runner, ScriptOp op, ScriptOp limit,
+                                                          Bool verify)
 {
   uint64_t done = runner->done;
-  ScriptOp op = runner->ops, limit = op + count;
 
   for (; op < limit && !playFailed(play); ++op) {
     __builtin_prefetch(&play->slots[op[PlayAHEAD].slot], 1);
@@ -446,11 +446,27 @@ static inline __attribute__((always_inline)) void playChunk(Play play, PlayThrea
       playResize(play, runner, op, verify);
     else
       playRare(play, runner, op);
-    if (play->visits.on)
-      VisitsVisit(&play->visits, play->slots, playABSENT);
     __atomic_store_n(&runner->done, ++done, __ATOMIC_RELEASE);
     if (UNLIKELY(done % PlayWAKE == 0) && __atomic_load_n(&runner->sleepers, __ATOMIC_RELAXED) != 0)
       WaitWake(&runner->sleepers);
+  }
+}
+
+/* playChunk -- do the operations that have been read */
+static void playChunk(Play play, PlayThread runner, Count count)
+{
+  ScriptOp op = runner->ops, limit = op + count, next;
+
+  if (play->params.verify) {
+    playOps(play, runner, op, limit, TRUE);
+  } else if (!play->visits.on) {
+    playOps(play, runner, op, limit, FALSE);
+  } else {
+    for (; op < limit; op = next) {
+      next = limit - op > VisitsPAUSE ? op + VisitsPAUSE : limit;
+      VisitsMake(&play->visits, op, next);
+      playOps(play, runner, op, next, FALSE);
+    }
   }
 }
 
@@ -468,10 +484,7 @@ static void *playList(void *closure)
       playFail(play, "cannot read the script: %s", strerror(errno));
       break;
     }
-    if (play->params.verify)
-      playChunk(play, runner, chunk->count, TRUE);
-    else
-      playChunk(play, runner, chunk->count, FALSE);
+    playChunk(play, runner, chunk->count);
   }
   playLeave(play, runner);
   return NULL;
@@ -508,6 +521,7 @@ static void playThreads(Play play)
 void PlayRun(Play play, PlayAllocator allocator)
 {
   PlayResult result = play->result;
+  uint64_t others;
   Index i;
 
   AVER(PlayCheck(play) && play->completed == 0);
@@ -534,7 +548,10 @@ void PlayRun(Play play, PlayAllocator allocator)
     result->failures += play->runners[i].failures;
     play->waited += play->runners[i].waited;
   }
-  result->cpu -= play->waited < result->cpu ? play->waited : result->cpu;
+  result->visits = play->visits.ns;
+  result->ns -= result->visits < result->ns ? result->visits : result->ns;
+  others = play->waited + result->visits;
+  result->cpu -= others < result->cpu ? others : result->cpu;
   result->faults = play->verify.faults;
   result->done = !playFailed(play);
 }

@@ -9,7 +9,10 @@
 #include "base/aver.h"
 
 /* The model's errors, by which ranges are wider than the measurement: design/replayer.md .predict.range */
-#define predictSLOPE   0.35 /* of a difference between two allocators in processor time */
+#define predictSLOPE   0.2  /* of a difference between two allocators in processor time, and */
+#define predictCALLS   0.35 /* of the same, where no objects were read */
+#define predictREADS   0.4  /* times the difference in reading objects are in that of the program; */
+#define predictMOST    1.2  /* so often at most, and not at all at least */
 #define predictFLOOR   0.02 /* of the program's processor time */
 #define predictPEAK    0.03 /* of the program's resident peak */
 #define predictTHREADS 0.15 /* of the same, and */
@@ -21,7 +24,7 @@
 #define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much */
 #define predictLEAST   0.3  /* of what the recorded program took: without recording it took as much, at least */
 #define predictMISSING 0.01 /* of its operations: with more events missing, a replay is not what the program did */
-#define predictTIMES   3    /* as much processor time as the program takes a replay, at most: it reads objects, too */
+#define predictTIMES   2    /* as much processor time as the program takes a replay, at most */
 #define predictMEMORY  1.25 /* as much memory as the program, and so many bytes more: */
 #define predictSPARE   (4 << 20)
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
@@ -234,16 +237,31 @@ static MeasureRangeStruct predictNow(const PredictStruct *predict)
   };
 }
 
+/* predictReads -- ns by which reading objects takes the program more with `this` than with `that`, if it does so as
+ * often as the replay; it has no more time for that than it takes outside of its allocator */
+static MeasureRangeStruct predictReads(const PredictStruct *predict, const MeasureStruct *measure, Index this,
+                                       Index that)
+{
+  const PlayResultStruct *recorded = &measure->measured[measure->reference].median;
+  MeasureRangeStruct range = MeasureVisits(measure, this, that);
+  double own = predictMost(predictNow(predict).middle * 1e9 - (double)recorded->cpu, 0), reads = (double)recorded->visits;
+  double part = reads > own ? own / reads : 1;
+
+  return (MeasureRangeStruct){.low = part * range.low, .middle = part * range.middle, .high = part * range.high};
+}
+
 /* predictDifference -- seconds of processor time by which `this` takes more than `that`, with the model's error */
 static MeasureRangeStruct predictDifference(const PredictStruct *predict, const MeasureStruct *measure, Index this,
                                             Index that)
 {
-  MeasureRangeStruct range = MeasureCpu(measure, this, that);
-  double least = predictNow(predict).middle * (predict->threads ? predictWAITING : predictFLOOR);
-  double error = this == that ? 0 : predictMost(predictSize(range.middle) / 1e9 * predictSLOPE, least);
+  MeasureRangeStruct calls = MeasureCpu(measure, this, that), reads = predictReads(predict, measure, this, that);
+  double least = predictNow(predict).middle * (predict->threads ? predictWAITING : predictFLOOR) * 1e9;
+  double slope = measure->measured[measure->reference].median.visits > 0 ? predictSLOPE : predictCALLS;
+  double error = this == that ? 0 : predictMost(predictSize(calls.middle) * slope, least);
 
-  return (MeasureRangeStruct){
-    .low = range.low / 1e9 - error, .middle = range.middle / 1e9, .high = range.high / 1e9 + error};
+  return (MeasureRangeStruct){.low = (calls.low - predictMost(-reads.low * predictMOST, 0) - error) / 1e9,
+                              .middle = (calls.middle + reads.middle * predictREADS) / 1e9,
+                              .high = (calls.high + predictMost(reads.high * predictMOST, 0) + error) / 1e9};
 }
 
 /* predictResident -- resident bytes of the program, with the allocator that it had.  Of several threads that allocate

@@ -131,6 +131,38 @@ static void testPredict(void)
   PLANT(measure.count, MeasureAllocatorsMAX + 1, MeasureCheck(&measure), "too many allocators");
 }
 
+/* testReads -- the program waits for its objects, too: some of the difference in reading them is in its own */
+static void testReads(void)
+{
+  PredictStruct predict = {.known = TRUE, .cpu = 10.45, .peak = 100e6, .operations = 10000000};
+  MeasureRangeStruct calls, reads;
+  Index i, round;
+
+  set(0, ReplayLIBC, 2.0, 60e6, 9);
+  set(1, ReplayPAWPRINT, 1.0, 40e6, 9);
+  calls = PredictCpu(&predict, &measure, 1);
+  for (i = 0; i < 2; ++i) {
+    for (round = 0; round < 9; ++round)
+      measure.measured[i].visits[round] = (uint64_t)((i == 0 ? 2 : 1) * 1e9);
+    measure.measured[i].median.visits = measure.measured[i].visits[0];
+  }
+  measure.measured[0].median.cpu = (uint64_t)2e9;
+  reads = PredictCpu(&predict, &measure, 1);
+  TapOk(reads.middle < calls.middle - 0.1 && reads.middle > calls.middle - 1,
+        "who finds its objects sooner takes less, by a part of what reading them takes less");
+  TapOk(reads.low < calls.middle - 1 && reads.high > calls.middle, "all of it, or nothing, may be in the program");
+  measure.measured[0].median.cpu = (uint64_t)9e9;
+  calls = PredictCpu(&predict, &measure, 1);
+  TapOk(near(9 - calls.middle, (9 - reads.middle) / 2), "a program that has half as long for it reads half as much");
+  for (round = 0; round < 9; ++round)
+    measure.measured[1].visits[round] = (uint64_t)3e9;
+  measure.measured[0].median.cpu = (uint64_t)2e9;
+  TapOk(PredictCpu(&predict, &measure, 1).high > 9.5 && !PredictFaster(&predict, &measure, 1, 0),
+        "whose calls are quicker, but whose objects are further away, is not called faster");
+  for (i = 0; i < 2; ++i)
+    memset(measure.measured[i].visits, 0, sizeof measure.measured[i].visits);
+}
+
 /* testThreads -- of a program with several threads less is known: each run of it is another one */
 static void testThreads(void)
 {
@@ -189,6 +221,7 @@ static void testNotPredicted(void)
         "of which nothing is said then");
   measure.measured[1].median.failures = 0;
   predict.cpu = 1;
+  measure.measured[0].median.cpu = (uint64_t)1e9;
   TapOk(PredictPossible(&predict, &measure) == NULL && !PredictFaster(&predict, &measure, 1, 0),
         "nor of one that would leave less than nothing of the program's time");
 }
@@ -261,6 +294,7 @@ int main(void)
   testMedian();
   testRange();
   testPredict();
+  testReads();
   testThreads();
   testRecorded();
   testNotPredicted();
