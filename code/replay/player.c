@@ -548,6 +548,7 @@ void PlayRun(Play play, PlayAllocator allocator)
     result->failures += play->runners[i].failures;
     play->waited += play->runners[i].waited;
   }
+  result->waited = play->waited;
   result->visits = play->visits.ns;
   result->ns -= result->visits < result->ns ? result->visits : result->ns;
   others = play->waited + result->visits;

@@ -55,6 +55,7 @@ typedef struct PlayResultStruct {
   uint64_t ns;                  /* from the first operation to the last, without visits */
   uint64_t cpu;                 /* ns of processor time, all threads; without visits, and waiting for each other */
   uint64_t visits;              /* ns of processor time for reading objects (visits.h); 0: none were read */
+  uint64_t waited;              /* ns of processor time for waiting for each other */
   uint64_t base, peak;          /* resident bytes before, and at most */
   uint64_t resident[CurveSLICES]; /* bytes, by slice of recorded time, if that was asked for; 0: not known.  Atomic. */
   uint64_t failures;            /* allocations and resizes that failed */

@@ -300,6 +300,8 @@ static const char *predictUnlike(const PredictStruct *predict, const PlayResultS
     return "the program ended before its samples showed what it took";
   if ((double)replayed->cpu / 1e9 > now.high * predictTIMES)
     return "the replay with the allocator that it had takes more processor time than the program did";
+  if (replayed->waited > replayed->cpu)
+    return "the threads of the replay wait for each other for more than half of its time, to keep to the recorded order";
   if ((double)replayed->peak > predictMost(predict->peak, predict->alonePeak) * predictMEMORY + predictSPARE)
     return "the replay with the allocator that it had takes more memory than the program did, which may have touched "
            "less of its objects";

@@ -208,6 +208,11 @@ static void testNotPredicted(void)
   predict.cpu = 0.01;
   TapOk(PredictPossible(&predict, &measure) != NULL, "the replay takes a hundred times as long");
   predict = good;
+  measure.measured[0].median.waited = (uint64_t)2.1e9;
+  TapOk(PredictPossible(&predict, &measure) != NULL, "the replay's threads mostly wait for each other");
+  measure.measured[0].median.waited = (uint64_t)1.9e9;
+  TapOk(PredictPossible(&predict, &measure) == NULL, "or not mostly");
+  measure.measured[0].median.waited = 0;
   predict.peak = 10e6;
   TapOk(PredictPossible(&predict, &measure) != NULL, "the replay takes six times the memory");
   predict = good;
