@@ -231,11 +231,11 @@ units: all $(TESTS)
 	$(RUN_ENV) $(PERL) tool/check $(JOBS) $(TESTS)
 
 # The tests of random deaths, of an independent count, of recordings that stay on, of stopped threads, of many threads, of
-# what cannot be read and of stacks, longer.
+# what cannot be read, of stacks and of heaps from an index, longer.
 soak: all tests
 	$(RUN_ENV) SOAK=1 $(PERL) tool/check --verbose test/recover/death.t test/collect/collect.t test/collect/kills.t \
 	  test/malloc/count.t test/collect/stays.t test/emit/halted.t test/emit/steps.t test/emit/crowd.t test/recover/unread.t \
-	  test/unwind/unwound.t
+	  test/unwind/unwound.t $(B)/test/heapattest
 
 # FUZZ_SECONDS: all targets together.
 fuzz:
