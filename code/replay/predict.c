@@ -11,8 +11,8 @@
 /* The model's errors, by which ranges are wider than the measurement: design/replayer.md .predict.range */
 #define predictSLOPE   0.2  /* of a difference between two allocators in processor time, and */
 #define predictCALLS   0.35 /* of the same, where no objects were read */
-#define predictREADS   0.4  /* times the difference in reading objects are in that of the program; */
-#define predictMOST    1.2  /* so often at most, and not at all at least */
+#define predictREADS   0.7  /* times the difference in reading objects are in that of the program; */
+#define predictMOST    2    /* so often at most, and not at all at least */
 #define predictFLOOR   0.02 /* of the program's processor time */
 #define predictPEAK    0.03 /* of the program's resident peak */
 #define predictTHREADS 0.15 /* of the same, and */
