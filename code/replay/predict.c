@@ -24,7 +24,7 @@
 #define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much */
 #define predictLEAST   0.3  /* of what the recorded program took: without recording it took as much, at least */
 #define predictMISSING 0.01 /* of its operations: with more events missing, a replay is not what the program did */
-#define predictTIMES   2    /* as much processor time as the program takes a replay, at most */
+#define predictTIMES   3    /* as much processor time as the program takes a replay, at most */
 #define predictMEMORY  1.25 /* as much memory as the program, and so many bytes more: */
 #define predictSPARE   (4 << 20)
 #define predictRECORD  45e-9 /* seconds that recording an operation takes the program ... */
