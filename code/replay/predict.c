@@ -21,7 +21,7 @@
 #define predictSPREAD  0.25 /* of a difference between two allocators in resident bytes */
 #define predictLARGE   0.25 /* of large objects of which it is not known how much was touched */
 #define predictLIBRARY 524288 /* resident bytes of the recording's library itself, give or take as many */
-#define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much */
+#define predictNOW     0.05 /* of the program's processor time: two runs of it differ by as much, at least */
 #define predictLEAST   0.3  /* of what the recorded program took: without recording it took as much, at least */
 #define predictMISSING 0.01 /* of its operations: with more events missing, a replay is not what the program did */
 #define predictTIMES   3    /* as much processor time as the program takes a replay, at most */
@@ -221,19 +221,34 @@ const char *PredictRecorded(Predict predict, Script script)
 
 /* ---- What it would take ---- */
 
+/* predictChance -- by which part of its processor time a run of the program may differ from the one that is known: on
+ * this machine so do the replays with the allocator that it had */
+static double predictChance(const MeasureStruct *measure)
+{
+  const uint64_t *cpu = measure->measured[measure->reference].cpu;
+  uint64_t low = cpu[0], high = cpu[0];
+  Index i;
+
+  for (i = 1; i < measure->rounds; ++i) {
+    low = cpu[i] < low ? cpu[i] : low;
+    high = cpu[i] > high ? cpu[i] : high;
+  }
+  return high == 0 ? predictNOW : predictMost(predictNOW, (double)(high - low) / ((double)high + (double)low));
+}
+
 /* predictNow -- the program's processor time: of its run unrecorded, or without what recording took, which is not all
  * of it */
-static MeasureRangeStruct predictNow(const PredictStruct *predict)
+static MeasureRangeStruct predictNow(const PredictStruct *predict, const MeasureStruct *measure)
 {
-  double recorded = (double)predict->operations, least = predict->cpu * predictLEAST;
+  double recorded = (double)predict->operations, least = predict->cpu * predictLEAST, chance = predictChance(measure);
 
   if (predict->alone > 0)
-    return (MeasureRangeStruct){.low = predict->alone * (1 - predictNOW), .middle = predict->alone,
-                                .high = predict->alone * (1 + predictNOW)};
+    return (MeasureRangeStruct){.low = predict->alone * (1 - chance), .middle = predict->alone,
+                                .high = predict->alone * (1 + chance)};
   return (MeasureRangeStruct){
-    .low = predictMost(predict->cpu - recorded * (predictRECORD + predictUNSURE), least) * (1 - predictNOW),
+    .low = predictMost(predict->cpu - recorded * (predictRECORD + predictUNSURE), least) * (1 - chance),
     .middle = predictMost(predict->cpu - recorded * predictRECORD, least),
-    .high = predictMost(predict->cpu - recorded * (predictRECORD - predictUNSURE), least) * (1 + predictNOW),
+    .high = predictMost(predict->cpu - recorded * (predictRECORD - predictUNSURE), least) * (1 + chance),
   };
 }
 
@@ -244,7 +259,7 @@ static MeasureRangeStruct predictReads(const PredictStruct *predict, const Measu
 {
   const PlayResultStruct *recorded = &measure->measured[measure->reference].median;
   MeasureRangeStruct range = MeasureVisits(measure, this, that);
-  double own = predictMost(predictNow(predict).middle * 1e9 - (double)recorded->cpu, 0), reads = (double)recorded->visits;
+  double own = predictMost(predictNow(predict, measure).middle * 1e9 - (double)recorded->cpu, 0), reads = (double)recorded->visits;
   double part = reads > own ? own / reads : 1;
 
   return (MeasureRangeStruct){.low = part * range.low, .middle = part * range.middle, .high = part * range.high};
@@ -255,7 +270,7 @@ static MeasureRangeStruct predictDifference(const PredictStruct *predict, const 
                                             Index that)
 {
   MeasureRangeStruct calls = MeasureCpu(measure, this, that), reads = predictReads(predict, measure, this, that);
-  double least = predictNow(predict).middle * (predict->threads ? predictWAITING : predictFLOOR) * 1e9;
+  double least = predictNow(predict, measure).middle * (predict->threads ? predictWAITING : predictFLOOR) * 1e9;
   double slope = measure->measured[measure->reference].median.visits > 0 ? predictSLOPE : predictCALLS;
   double error = this == that ? 0 : predictMost(predictSize(calls.middle) * slope, least);
 
@@ -292,9 +307,10 @@ static MeasureRangeStruct predictMore(const PredictStruct *predict, const Measur
 /* ---- What can be said ---- */
 
 /* predictUnlike -- why a replay with the allocator that the program had is not what that did; NULL: it may be */
-static const char *predictUnlike(const PredictStruct *predict, const PlayResultStruct *replayed)
+static const char *predictUnlike(const PredictStruct *predict, const MeasureStruct *measure)
 {
-  MeasureRangeStruct now = predictNow(predict);
+  const PlayResultStruct *replayed = &measure->measured[measure->reference].median;
+  MeasureRangeStruct now = predictNow(predict, measure);
 
   if (now.middle <= 0 || predict->peak <= 0)
     return "the program ended before its samples showed what it took";
@@ -324,7 +340,7 @@ const char *PredictPossible(const PredictStruct *predict, const MeasureStruct *m
     return "too many of its events are not in the log";
   if (reference->median.failures > 0)
     return "allocations failed in the replay with the allocator that it had";
-  return predictUnlike(predict, &reference->median);
+  return predictUnlike(predict, measure);
 }
 
 const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
@@ -334,7 +350,7 @@ const char *PredictKnows(const PredictStruct *predict, const MeasureStruct *meas
 
   if (measure->measured[allocator].median.failures > 0)
     return "allocations failed in its replay";
-  if (predictNow(predict).middle + cpu <= 0 || predictResident(predict).middle + more <= 0)
+  if (predictNow(predict, measure).middle + cpu <= 0 || predictResident(predict).middle + more <= 0)
     return "its replay takes less than that with the allocator that it had, by more than the program took";
   return NULL;
 }
@@ -351,7 +367,7 @@ static double predictPart(double ns, double of)
 
 MeasureRangeStruct PredictShare(const PredictStruct *predict, const MeasureStruct *measure)
 {
-  MeasureRangeStruct now = predictNow(predict);
+  MeasureRangeStruct now = predictNow(predict, measure);
 
   if (measure->allocation.middle / 1e9 >= now.middle) /* a replay that takes more than the program is not like it */
     return (MeasureRangeStruct){.middle = 0};
@@ -373,7 +389,7 @@ Bool PredictFaster(const PredictStruct *predict, const MeasureStruct *measure, I
 
 MeasureRangeStruct PredictCpu(const PredictStruct *predict, const MeasureStruct *measure, Index allocator)
 {
-  MeasureRangeStruct now = predictNow(predict);
+  MeasureRangeStruct now = predictNow(predict, measure);
   MeasureRangeStruct more = predictDifference(predict, measure, allocator, measure->reference);
 
   return (MeasureRangeStruct){
