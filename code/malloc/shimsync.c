@@ -124,6 +124,14 @@ static inline Bool syncTimely(clockid_t clock, SyncTime limit)
   return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && limit->tv_nsec >= 0 && limit->tv_nsec < 1000000000;
 }
 
+/* syncLimited -- the same of functions that take NULL for no limit, with any clock.  They are declared as if they took
+ * none, and so the compiler is to know nothing of `limit`. */
+static inline Bool syncLimited(clockid_t clock, SyncTime limit)
+{
+  __asm__("" : "+r"(limit));
+  return limit == NULL || syncTimely(clock, limit);
+}
+
 /* SYNC_LOCK -- the wrapper of a function that takes a lock: try, and if another thread has it, emit the request and
  * wait.  `timely` says that the function would not refuse its arguments at once */
 #define SYNC_LOCK(name, parameters, arguments, try, timely, request, acquire) \
@@ -178,13 +186,13 @@ SYNC_AFTER(pthread_rwlock_trywrlock, (pthread_rwlock_t *lock), (lock),
 RWLOCK_READ(pthread_rwlock_rdlock, (pthread_rwlock_t *lock), (lock), TRUE)
 RWLOCK_WRITE(pthread_rwlock_wrlock, (pthread_rwlock_t *lock), (lock), TRUE)
 RWLOCK_READ(pthread_rwlock_timedrdlock, (pthread_rwlock_t *lock, SyncTime limit), (lock, limit),
-            syncTimely(CLOCK_REALTIME, limit))
+            syncLimited(CLOCK_REALTIME, limit))
 RWLOCK_WRITE(pthread_rwlock_timedwrlock, (pthread_rwlock_t *lock, SyncTime limit), (lock, limit),
-             syncTimely(CLOCK_REALTIME, limit))
+             syncLimited(CLOCK_REALTIME, limit))
 RWLOCK_READ(pthread_rwlock_clockrdlock, (pthread_rwlock_t *lock, clockid_t clock, SyncTime limit), (lock, clock, limit),
-            syncTimely(clock, limit))
+            syncLimited(clock, limit))
 RWLOCK_WRITE(pthread_rwlock_clockwrlock, (pthread_rwlock_t *lock, clockid_t clock, SyncTime limit),
-             (lock, clock, limit), syncTimely(clock, limit))
+             (lock, clock, limit), syncLimited(clock, limit))
 SYNC_BEFORE(pthread_rwlock_unlock, (pthread_rwlock_t *lock), (lock), EVENT_UP(RwlockRelease, SyncThread(), lock))
 SYNC_DONE(pthread_rwlock_init, (pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes), (lock, attributes),
           EVENT_UP(RwlockInit, SyncThread(), lock))

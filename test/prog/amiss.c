@@ -154,6 +154,7 @@ static void times(void)
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+  const struct timespec *volatile none = NULL;
   struct timespec odd = {1, 2000000000}, below = {1, -1}, past = {1, 0};
   sem_t sem;
 
@@ -169,6 +170,10 @@ static void times(void)
   SAY(pthread_rwlock_clockrdlock(&lock, CLOCK_PROCESS_CPUTIME_ID, &past));
   SAY(pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &past));
   SAY(pthread_rwlock_timedrdlock(&lock, &past));
+  SAY(pthread_rwlock_timedwrlock(&lock, none)); /* which are no limits: this thread has the lock */
+  SAY(pthread_rwlock_timedrdlock(&lock, none));
+  SAY(pthread_rwlock_clockwrlock(&lock, CLOCK_PROCESS_CPUTIME_ID, none));
+  SAY(pthread_rwlock_clockrdlock(&lock, CLOCK_PROCESS_CPUTIME_ID, none));
   SAY(pthread_rwlock_unlock(&lock));
   SAY(pthread_mutex_timedlock(&mutex, (struct timespec *)nowhere));
   SAY(pthread_mutex_timedlock(&mutex, &odd));
