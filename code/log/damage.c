@@ -17,6 +17,8 @@ static void damagedExtend(DamagedRange last, const DamagedRangeStruct *region)
   last->end = region->end;
   last->zeros &= region->zeros;
   last->harmless &= region->harmless;
+  last->torn &= region->torn;
+  last->header = 0;
   last->tail = region->tail;
 }
 
@@ -156,7 +158,7 @@ void DamagedRangesTell(DamagedRanges regions, Reporter reporter, Index limit, Bo
     if (region->told || (!last && region->torn && !region->matched))
       continue;
     region->told = TRUE;
-    if (!(reporter->dropped && region->zeros) &&
+    if (!(reporter->dropped && region->zeros) && !(region->again && !region->matched) &&
         !(reporter->accounted && region->torn && !region->matched && !region->doubted))
       ReporterGap(reporter, region->place, lost, exact, "%s", region->what);
   }

@@ -23,6 +23,8 @@ typedef struct DamagedRangeStruct {
   Bool zeros;          /* nothing else stands here: the file may have been cut down to its newest blocks */
   Bool harmless;       /* what stood here held no events: a header block */
   Bool torn;           /* writes that were cut short stand here, and nothing else */
+  uint64_t header;     /* if it is one, of a header block: the identity of its process; else 0 */
+  Bool again;          /* another header block of that process is whole */
   Bool tail;           /* nothing sound follows in the file, */
   Bool cut;            /* and it ends within something */
   uint32_t guess;      /* events that the damaged header claims; 0 if it cannot be read */

@@ -408,6 +408,19 @@ static uint64_t missingUndropped(Table table, Dropped dropped)
   return blocks > dropped->blocks ? blocks - dropped->blocks : 0;
 }
 
+/* missingAgain -- of a header block that was cut short, and behind which something was written, nobody misses anything if
+ * there is another one of its process: what is missing of that is told by itself */
+static void missingAgain(DamagedRanges regions, Table table)
+{
+  Index i;
+
+  for (i = 0; i < regions->count; ++i) {
+    DamagedRange region = &regions->region[i];
+    Process process = region->header != 0 ? TableProcessFind(table, region->header) : NULL;
+    region->again = process != NULL && process->headed && !region->tail;
+  }
+}
+
 Bool MissingEnds(Reporter reporter, DamagedRanges regions, Table table)
 {
   missingEndStruct end = {.reporter = reporter, .regions = regions, .table = table, .accounted = table->processes > 0};
@@ -417,6 +430,7 @@ Bool MissingEnds(Reporter reporter, DamagedRanges regions, Table table)
   Index i;
 
   MissingDiscarded(table);
+  missingAgain(regions, table);
   if (MissingDropped(&dropped, &bearer, table)) {
     end.dropped = dropped.blocks;
     blocks = missingUndropped(table, &dropped);

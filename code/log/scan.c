@@ -108,6 +108,7 @@ static Res scanDamage(Scan scan, ScanPlace place, Res why)
   region.zeros = SoundZeros(scan, begin, next);
   region.tail = next == scan->file->size;
   region.torn = SoundTorn(scan, begin, next);
+  region.header = region.torn ? SoundTornHeader(scan, begin, next) : 0;
   SoundDamage(scan, &region, begin, why);
   return DamagedRangesAdd(scan->regions, &region);
 }

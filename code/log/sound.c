@@ -4,6 +4,8 @@
  */
 #include "log/sound.h"
 
+#include <stdlib.h>
+
 #include "base/crc.h"
 
 enum {
@@ -195,6 +197,25 @@ Bool SoundTorn(Scan scan, uint64_t offset, uint64_t end)
     offset = next;
   }
   return TRUE;
+}
+
+uint64_t SoundTornHeader(Scan scan, uint64_t offset, uint64_t end)
+{
+  static const char key[] = "identity: 0x";
+  enum { before = BlockMagicSIZE + HeaderLineSIZE, most = before + sizeof key - 1 + 16 + 1 };
+  char text[most + 1];
+  Size size = end - offset < most ? (Size)(end - offset) : most, digits;
+  const unsigned char *bytes = FileBytes(scan->file, offset, size);
+
+  if (bytes == NULL || size < BlockMagicSIZE || memcmp(bytes, HeaderMAGIC, BlockMagicSIZE) != 0)
+    return 0;
+  memcpy(text, bytes, size);
+  text[size] = '\0';
+  if (soundMagic(scan, offset + 1, end) != end || size <= before + sizeof key - 1 ||
+      memcmp(text + before, key, sizeof key - 1) != 0)
+    return 0;
+  digits = strspn(text + before + sizeof key - 1, "0123456789abcdef");
+  return text[before + sizeof key - 1 + digits] == '\n' ? strtoull(text + before + sizeof key - 1, NULL, 16) : 0;
 }
 
 void SoundDamage(Scan scan, DamagedRange region, uint64_t offset, Res res)

@@ -31,10 +31,13 @@ extern Bool SoundPayload(File file, BlockHeader header, uint64_t offset);
 extern Bool SoundBlock(File file, uint64_t offset);
 
 /* SoundTorn -- are there nothing but writes that were cut short, one or several, between two places?
+ * SoundTornHeader -- is that the beginning of one header block?  Then the identity of its process, if that is there
+ *   and where our own tools write it; else 0
  * SoundTornFrom -- the first place from `offset` on, before `end`, from which on there are nothing but those up to
  * `next`, the next sound thing; `end`: none
  * SoundZeros -- are there nothing but zeros between two places?  Holes are not read. */
 extern Bool SoundTorn(Scan scan, uint64_t offset, uint64_t end);
+extern uint64_t SoundTornHeader(Scan scan, uint64_t offset, uint64_t end);
 extern uint64_t SoundTornFrom(Scan scan, uint64_t offset, uint64_t end, uint64_t next);
 extern Bool SoundZeros(Scan scan, uint64_t offset, uint64_t end);
 

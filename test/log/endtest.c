@@ -411,6 +411,15 @@ static void testTorn(void)
   MakeBytes(&torn, make.bytes + bound[5], make.size - bound[5]);
   TapOk(!endRead(&torn) && got.count == 4 * endRounds * endEach, "nor are a block and a header block: %s", got.gap);
   endTellNot("two");
+  torn.size = 0;
+  MakeBytes(&torn, make.bytes, bound[0] - 150);
+  MakeBytes(&torn, make.bytes, bound[bounds - 4]);
+  TapOk(endRead(&torn) && got.gaps == 0, "a header block that comes again is none, though the end of the process is missing: %s",
+        got.gap);
+  torn.size = 0;
+  MakeBytes(&torn, make.bytes, bound[0] - 150);
+  MakeBytes(&torn, make.bytes + bound[0], bound[bounds - 4] - bound[0]);
+  TapOk(endRead(&torn) && got.gaps == 2, "one that does not is told, besides the blocks without it: %s", got.gap);
   MakeFree(&torn);
 }
 
