@@ -338,11 +338,10 @@ sub faults {
         if $inner > $discarded + $most;
     push @faults, "damaged: $told" if $lost > 0 && !private($plan, $told) && !$unreadable;
     push @faults, "$exactly events are said to be lost, and $absent are not there: $told" if $plan->{kinds} eq 'User' && $exactly > $absent;
-    # A torn place that lost nothing is told where nobody knows what it was: how a process, or the recording, ended is not
-    # known, or nobody has closed yet the part of eventrec, which was killed.  Where nobody was killed who writes there
-    # is none.
+    # A torn place that lost nothing is told where nobody has closed yet the part of eventrec, which was killed; and where what
+    # was being written was only in memory of a process's own, which is gone.  Where nobody was killed who writes there is none.
     push @faults, "torn: $told" if $told =~ /damaged|0 events lost/ && $lost == 0 && (grep { $_->{UserWord} } @rows)
-        && !(torn($plan) && ($unknown || $when ne 'cleaned'));
+        && !(torn($plan) && ($when ne 'cleaned' || ($unknown && (away($plan) || $ENV{KILLS_WITHIN} eq '2m'))));
     # What is counted is missing: but where the process was killed behind a write, before it could take it back.
     my $counted = $lacks + 3 * @rows + ($plan->{mode} eq 'threads' ? 0 : 100);
     push @faults, "$discarded events were counted, and $lacks are missing: $told" if $plan->{kinds} eq 'User' && $plan->{policy} =~ /discard|block/ && $discarded > $counted;
