@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Nodes are given out in order.  Each is in one chain of a hash table, at whose head new ones are put; none is ever
- * removed while others may look.
+ * removed while others may look.  The first are in a table that is small, and so in the cache; those that come when its
+ * chains are long are in another one.
  */
 #include "unwind/stacktree.h"
 
@@ -13,19 +14,21 @@
 #include "base/aver.h"
 #include "plinth/rawsyscall.h"
 
-#define chainSHIFT 16
-#define chainCOUNT ((Count)1 << chainSHIFT)
+#define chainsFEW    16 /* log2 of the chains for nodes with low numbers; */
+#define chainsMANY   20 /* and of those for the others, */
+#define chainsBORDER ((StackNumber)2 << chainsFEW) /* from this number on */
+#define chainsCOUNT  (((Count)1 << chainsFEW) + ((Count)1 << chainsMANY))
 
 StackNode StackTreeNodes;
 
 static struct {
   StackTold told;
-  StackNumber *chains;     /* chainCOUNT heads */
+  StackNumber *chains;     /* heads: of those for low numbers, and then of the others */
   uint64_t given;          /* numbers that have been given, those of no frame among them; may be beyond the maximum */
 } tree;
 
 #define nodesSIZE  (StackTreeMAX * sizeof(StackNodeStruct))
-#define chainsSIZE (chainCOUNT * sizeof(StackNumber))
+#define chainsSIZE (chainsCOUNT * sizeof(StackNumber))
 
 Res StackTreeInit(StackTold told)
 {
@@ -51,9 +54,13 @@ void StackTreeForget(void)
   tree.given = StackFIRST;
 }
 
-static Index chainOf(StackNumber parent, Word at)
+/* chainOf -- the chain for a frame whose number is, or would be, this */
+static StackNumber *chainOf(StackNumber number, StackNumber parent, Word at)
 {
-  return ((at ^ (Word)parent << 40 ^ (Word)parent << 7) * 0x9e3779b97f4a7c15u) >> (64 - chainSHIFT);
+  uint64_t hash = (at ^ (Word)parent << 40 ^ (Word)parent << 7) * 0x9e3779b97f4a7c15u;
+
+  return LIKELY(number < chainsBORDER) ? &tree.chains[hash >> (64 - chainsFEW)] :
+         &tree.chains[((Count)1 << chainsFEW) + (hash >> (64 - chainsMANY))];
 }
 
 /* parentOf -- the number of a node's caller */
@@ -73,17 +80,18 @@ static StackNumber chainFind(StackNumber from, StackNumber to, StackNumber paren
   return 0;
 }
 
-/* nodeMake -- a new node, put at the head of its chain, which had `head` when it was looked through */
-static StackNumber nodeMake(StackNumber *chain, StackNumber head, StackNumber parent, Word at)
+/* nodeMake -- a new node, put at the head of its chain; `looked` was looked through last, when its head was `head` */
+static StackNumber nodeMake(const StackNumber *looked, StackNumber head, StackNumber parent, Word at)
 {
   uint64_t number = __atomic_fetch_add(&tree.given, 1, __ATOMIC_RELAXED);
-  StackNumber seen = head, found;
+  StackNumber *chain = chainOf((StackNumber)number, parent, at), seen, found;
   StackNode node;
 
   if (number >= StackTreeMAX) {
     __atomic_store_n(&tree.given, StackTreeMAX, __ATOMIC_RELAXED);
     return parent | StackSHORT;
   }
+  seen = head = chain == looked ? head : 0; /* the border has been crossed: look through all of the other chain */
   node = &StackTreeNodes[number];
   __atomic_store_n(&node->parent, parent | StackSHORT, __ATOMIC_RELAXED);
   node->next = head;
@@ -104,13 +112,20 @@ static StackNumber nodeMake(StackNumber *chain, StackNumber head, StackNumber pa
 
 StackNumber StackTreeFind(StackNumber parent, Word at)
 {
-  StackNumber *chain = &tree.chains[chainOf(parent, at)];
+  StackNumber *chain = chainOf(StackFIRST, parent, at);
   StackNumber head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
   StackNumber number = chainFind(head, 0, parent, at);
 
   AVER_CRITICAL((parent & ~StackSHORT) < StackTreeMAX);
   if (LIKELY(number != 0))
     return number;
+  if (__atomic_load_n(&tree.given, __ATOMIC_RELAXED) > chainsBORDER) {
+    chain = chainOf(chainsBORDER, parent, at);
+    head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+    number = chainFind(head, 0, parent, at);
+    if (number != 0)
+      return number;
+  }
   return (parent & StackSHORT) != 0 ? parent : nodeMake(chain, head, parent, at);
 }
 
@@ -158,10 +173,11 @@ Bool StackTreeCheck(void)
   for (number = StackFIRST; number < count; ++number)
     if (parentOf(number) >= number)
       return FALSE;
-  for (i = 0; i < chainCOUNT; ++i)
+  for (i = 0; i < chainsCOUNT; ++i)
     for (number = tree.chains[i]; number != 0; number = StackTreeNodes[number].next)
       if (number < StackFIRST || number >= count || left-- == 0
-          || (StackTreeNodes[number].at != 0 && chainOf(parentOf(number), StackTreeNodes[number].at) != i))
+          || (StackTreeNodes[number].at != 0
+              && chainOf(number, parentOf(number), StackTreeNodes[number].at) != &tree.chains[i]))
         return FALSE;
   return TRUE;
 }
