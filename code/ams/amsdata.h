@@ -147,7 +147,8 @@ typedef struct AMSStruct {
   AMSArrayStruct message;    /* posted, and not yet got: from messageNext on */
   Index messageNext;
   Index messageScan;         /* FINAL: those before it are marked */
-  Count messages;            /* posted, and not yet got; read without the lock */
+  Index messageOld;          /* FINAL: those before it were posted by earlier collections */
+  Count messages;            /* that may be got; read without the lock */
   Index finalNext;           /* FINAL: those before it have been looked at */
   Index finalKept;           /* and so many of them stay */
   Index finalLimit;          /* those that were registered when FINAL began */
@@ -175,7 +176,8 @@ typedef struct AMSStruct {
 #define AMSRef(ams, base)  ((Addr)((Word)(base) + (ams)->format.headerSize))
 #define AMSBase(ams, ref)  ((Addr)((Word)(ref) - (ams)->format.headerSize))
 
-/* AMSSideOf -- what the pool has in the chunk that an address is in; NULL: nothing, or a huge chunk */
+/* AMSSideOf -- what the pool has, or had, in the plain chunk that an address is in; NULL: nothing.  It stays when the
+ * chunk has gone, and another one may be there, a huge one, too. */
 static inline AMSSide AMSSideOf(AMS ams, Word addr)
 {
   return LIKELY(addr >> ChunkSHIFT < ChunkSlotCOUNT) ? __atomic_load_n(&ams->side[addr >> ChunkSHIFT], __ATOMIC_ACQUIRE)

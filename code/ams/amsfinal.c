@@ -94,7 +94,7 @@ Bool AMSMessageGet(Addr *objectReturn, Pool pool)
   if (__atomic_load_n(&ams->messages, __ATOMIC_RELAXED) == 0)
     return FALSE;
   AMSClaim(ams);
-  if (ams->messageNext < ams->message.count) {
+  if (ams->messages > 0) {
     *objectReturn = ams->message.at[ams->messageNext++];
     (void)__atomic_sub_fetch(&ams->messages, 1, __ATOMIC_RELAXED);
     if (AMSMarking(ams)) /* its message keeps it no longer */
@@ -110,9 +110,11 @@ void AMSFinalBegin(AMS ams)
   ams->finalNext = ams->finalKept = 0;
   ams->finalLimit = ams->final.count;
   ams->messageScan = ams->messageNext;
+  ams->messageOld = ams->message.count;
 }
 
-/* amsFinalLook -- post a message for each of the next registered objects that is not marked */
+/* amsFinalLook -- post a message for each of the next registered objects that is not marked.  None is to be got before
+ * all have been looked at: who gets one may mark what it refers to. */
 static void amsFinalLook(AMS ams)
 {
   Addr *at = ams->final.at;
@@ -125,7 +127,6 @@ static void amsFinalLook(AMS ams)
     } else {
       AVER(ams->message.count < ams->message.capacity);
       ams->message.at[ams->message.count++] = object;
-      (void)__atomic_add_fetch(&ams->messages, 1, __ATOMIC_RELAXED);
       ++ams->stats.messages;
       EVENT_PA(MessagePost, AMSPool(ams), AMSBase(ams, object));
     }
@@ -134,17 +135,19 @@ static void amsFinalLook(AMS ams)
     memmove(at + ams->finalKept, at + ams->finalLimit, (ams->final.count - ams->finalLimit) * sizeof *at);
     ams->final.count -= ams->finalLimit - ams->finalKept;
     ams->finalLimit = ams->finalNext = ams->finalKept = 0;
+    (void)__atomic_add_fetch(&ams->messages, ams->message.count - ams->messageOld, __ATOMIC_RELAXED);
   }
 }
 
 Bool AMSFinalSome(AMS ams)
 {
-  Count left;
+  /* What earlier messages keep is marked first; what new ones do, when all that is registered has been looked at. */
+  Count left, limit = ams->finalLimit > 0 ? ams->messageOld : ams->message.count;
 
   if (ams->messageScan < ams->messageNext)
     ams->messageScan = ams->messageNext;
-  if (ams->messageScan < ams->message.count) {
-    for (left = amsFinalSOME; left > 0 && ams->messageScan < ams->message.count; --left)
+  if (ams->messageScan < limit) {
+    for (left = amsFinalSOME; left > 0 && ams->messageScan < limit; --left)
       AMSFix(&ams->scan, ams->message.at[ams->messageScan++]);
     return TRUE;
   }

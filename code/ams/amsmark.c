@@ -89,15 +89,12 @@ static inline Word *amsMarkWord(AMS ams, Word *baseIO)
 
   if (UNLIKELY(amsMarkAcross(ams, base)) && AMSSegFind(ams, base) != (Addr)base)
     return NULL;
-  if (LIKELY(side != NULL)) {
-    kind = side->kind[AMSSideGrain(base)];
-    if (UNLIKELY(kind != AMSSegSMALL)) {
-      if (kind == AMSSegNONE)
-        return NULL;
+  if (LIKELY(side != NULL) && LIKELY((kind = side->kind[AMSSideGrain(base)]) != AMSSegNONE)) {
+    if (UNLIKELY(kind != AMSSegSMALL))
       *baseIO |= amsMarkLARGE;
-    }
     return &side->mark[AMSSideUnit(ams, base) / WORD_WIDTH];
   }
+  /* A huge chunk may be where a plain one was, whose side stays. */
   if (ChunkSlot((const void *)base) != ChunkSlotHUGE)
     return NULL;
   seg = (AMSSeg)SegOfAddr((const void *)base);

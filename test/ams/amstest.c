@@ -292,6 +292,80 @@ static void testFinal(void)
   PoolDestroy(pool);
 }
 
+/* testFinalList -- a list whose objects are all registered: each gets its message in the first collection */
+static void testFinalList(void)
+{
+  enum { count = 3000 };
+  static Addr all[count];
+  Pool pool = newPool(NULL, 0);
+  AMSAP ap = newAP(pool);
+  unsigned order, i, got;
+  Addr object;
+
+  for (order = 0; order < 3; ++order) {
+    for (i = 0; i < count; ++i) {
+      all[i] = (Addr)make(ap, 1);
+      objectOf(all[i])->ref[0] = i > 0 ? all[i - 1] : NULL;
+    }
+    for (i = 0; i < count; ++i)
+      if (AMSFinalize(pool, all[order == 0 ? count - 1 - i : i]) != ResOK)
+        abort();
+    got = 0;
+    if (order < 2) {
+      (void)AMSCollect(pool);
+    } else { /* in steps, and each message is taken as soon as it is there */
+      (void)AMSStart(pool);
+      while (AMSStep(pool, 1))
+        while (AMSMessageGet(&object, pool))
+          ++got;
+    }
+    while (AMSMessageGet(&object, pool))
+      ++got;
+    TapIs(got, count, "of a list of registered objects each is told, in whatever order they were (%u)", order);
+    (void)AMSCollect(pool);
+  }
+  TapIs(allocated(pool), 0, "and then they are gone");
+  PoolDestroy(pool);
+}
+
+/* testHugePlace -- a huge object at a place where a chunk with small ones was is kept, and its memory taken back */
+static void testHugePlace(void)
+{
+  enum { huges = 8, size = 8 << 20 };
+  static Addr root[huges], weak[huges];
+  Arena its;
+  Pool pool;
+  AMSAP ap;
+  Count kept = 0;
+  unsigned i;
+
+  if (ArenaCreate(&its, 1) != ResOK || AMSCreate(&pool, its, &format, NULL, 0) != ResOK)
+    abort();
+  ap = newAP(pool);
+  table(pool, AMSRankEXACT, root, huges);
+  table(pool, AMSRankWEAK, weak, huges);
+  ArenaSpareLimitSet(its, 0); /* chunks go back at once */
+  for (i = 0; i < (3 * (unsigned)ChunkSIZE >> 10); ++i) {
+    Object object = make(ap, 127);
+    object->ref[0] = root[0];
+    root[0] = (Addr)object;
+  }
+  root[0] = NULL;
+  (void)AMSCollect(pool);
+  for (i = 0; i < huges; ++i)
+    root[i] = weak[i] = (Addr)make(ap, size / sizeof(Addr));
+  (void)make(ap, 1);
+  (void)AMSCollect(pool);
+  for (i = 0; i < huges; ++i)
+    kept += weak[i] != NULL;
+  TapOk(kept == huges && allocated(pool) >= (Size)huges * size, "huge objects where small ones were are kept");
+  memset(root, 0, sizeof root);
+  (void)AMSCollect(pool);
+  TapOk(allocated(pool) == 0 && PoolCheck(pool), "as long as somebody refers to them");
+  PoolDestroy(pool);
+  ArenaDestroy(its);
+}
+
 /* ---- Steps ---- */
 
 static void testSteps(void)
@@ -647,6 +721,8 @@ int main(void)
   testInterior();
   testSlot();
   testFinal();
+  testFinalList();
+  testHugePlace();
   testSteps();
   testAuto(0, "whole");
   testAuto(200, "in steps");
