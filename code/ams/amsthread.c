@@ -221,16 +221,21 @@ static void amsThreadEnd(void *unused)
 
 /* A fork has all locks, so no collection begins or goes on meanwhile; the child has the thread that forked, and no
  * other. */
+static Bool amsThreadForkHeld; /* amsThreadLock is, by a fork */
+
 static void amsThreadForkPrepare(void)
 {
-  LockClaim(&amsThreadLock);
+  amsThreadForkHeld = !MMForkAlone();
+  if (amsThreadForkHeld)
+    LockClaim(&amsThreadLock);
   MMForkPrepare();
 }
 
 static void amsThreadForkDone(void)
 {
   MMForkDone();
-  LockRelease(&amsThreadLock);
+  if (amsThreadForkHeld)
+    LockRelease(&amsThreadLock);
 }
 
 static void amsThreadForkChild(void)

@@ -11,6 +11,7 @@
 #include "mm/arena.h"
 #include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
+#include "plinth/rawsyscall.h"
 
 LockStruct ForksMallocLock = LockINITIALIZER;
 Bool ForksWatched;
@@ -31,12 +32,22 @@ static void forksEachLock(void (*visit)(Lock))
  * gives them back last. */
 static unsigned forksNested;
 
+static Bool forksAlone; /* there is no other thread, so no lock was taken */
+
+Bool MMForkAlone(void)
+{
+  return RawAlone();
+}
+
 void MMForkPrepare(void)
 {
-  if (LockForking) {
+  if (LockForking || forksAlone) {
     ++forksNested;
     return;
   }
+  forksAlone = MMForkAlone();
+  if (forksAlone)
+    return;
   LockClaim(&ForksMallocLock);
   LockClaim(&ArenaRegistryLock);
   forksEachLock(LockClaim);
@@ -50,8 +61,12 @@ void MMForkDone(void)
     --forksNested;
     return;
   }
-  LockForking = FALSE;
   PoolDebugForked();
+  if (forksAlone) {
+    forksAlone = FALSE;
+    return;
+  }
+  LockForking = FALSE;
   LockRelease(&SGFCacheStoreLock);
   forksEachLock(LockRelease);
   LockRelease(&ArenaRegistryLock);

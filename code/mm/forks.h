@@ -10,6 +10,9 @@
  * Threads: MMForkPrepare in the thread that forks, before it; MMForkDone in both processes, in the thread that is then
  * there: in the child it is the one that holds the locks.  Handlers may be nested.
  *
+ * Where there is no other thread no lock is taken: if one is held, it is by this thread itself, which a signal has
+ * interrupted whose handler forks.  Parent and child go on with what was interrupted.
+ *
  * Design: design/mm.md .fork      Tests: test/mm/malloctest.c, test/mm/pooltest.c
  */
 #ifndef MM_FORKS_H
@@ -24,6 +27,9 @@
  * ForksWatched -- fork handlers are set already, or the malloc sets its own: ArenaCreate is to set none */
 extern LockStruct ForksMallocLock;
 extern Bool ForksWatched;
+
+/* MMForkAlone -- is there no other thread?  Then a client takes no lock of his own before a fork, either. */
+extern Bool MMForkAlone(void);
 
 extern void MMForkPrepare(void);
 extern void MMForkDone(void);

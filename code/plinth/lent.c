@@ -46,15 +46,12 @@ static void lentSub(unsigned *count)
     ;
 }
 
-/* libc's: no thread but this one has ever been created.  Old libraries do not have it. */
-extern char __libc_single_threaded __attribute__((weak));
-
 /* lentMine -- may there be other threads, and is this the process whose numbers are in the table? */
 static Bool lentMine(void)
 {
   uint32_t pid, none = 0;
 
-  if (&__libc_single_threaded != NULL && __libc_single_threaded)
+  if (RawAlone())
     return FALSE;
   pid = RawPid();
   return __atomic_compare_exchange_n(&lentPid, &none, pid, FALSE, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || none == pid;

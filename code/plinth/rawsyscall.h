@@ -57,12 +57,14 @@ extern void __tsan_init(void) __attribute__((weak));
 
 /* RawPid, RawUser -- getpid and geteuid; a number near UINT32_MAX where the call is forbidden, and where another user
  * would have the same number (a user namespace in which this user has none)
+ * RawAlone -- is there no other thread, as far as the C library knows?  FALSE where it does not say
  * RawLimit -- getrlimit: the current limit; UINT64_MAX: none is known
  * RawStat -- fstat; 0, or minus an errno
  * RawBirth -- distinguishes an open file from an earlier one with the same inode number: the time of its birth, in ns,
  * or else a digest of its handle; 0: the system gives neither */
 extern uint32_t RawPid(void);
 extern uint32_t RawUser(void);
+extern Bool RawAlone(void);
 extern uint64_t RawLimit(int resource);
 extern Bool RawLimitRaise(int resource);
 extern long RawStat(int fd, struct stat *statusReturn);

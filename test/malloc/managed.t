@@ -140,6 +140,12 @@ for my $program (grep { !$_->{long} || ($ENV{MANAGED} // '') eq 'all' } @program
     }
 }
 
+# A signal handler may fork, whatever the one thread is in the middle of: it waits for no lock that it has itself.
+for my $size (100, 1_500_000) {
+    local %ENV = (%ENV, PAWPRINT_MODE => 'manage', PAWPRINT_BUFFER => 'none', LD_PRELOAD => "$B/lib/libpawprint.so");
+    is +(run('timeout', 60, "$B/prog/handlerforks", $size))[1], "400 forks\n", "forks out of a handler, objects of $size bytes";
+}
+
 # When a peak is over, memory is back with the system: all but 32 MiB, at once.
 for my $peak ([24, 150], [300, 100, 2], [3000, 200], [40000, 200], [100_000, 200], [3_000_000, 200]) {
     local %ENV = (%ENV, PAWPRINT_MODE => 'manage', PAWPRINT_BUFFER => 'none', LD_PRELOAD => "$B/lib/libpawprint.so");
