@@ -27,9 +27,10 @@
 #include "mm/seg.h"
 
 enum {
-  AMSSegNONE,  /* as in zeroed memory: the grain heads no segment of ours */
+  AMSSegNONE,  /* as in zeroed memory: the grain is of no segment of ours */
   AMSSegSMALL,
-  AMSSegLARGE
+  AMSSegLARGE,
+  AMSSegREST   /* a grain behind the first of a large one */
 };
 
 #define AMSLargeMIN  (ArenaGrainSIZE / 2) /* bytes; larger objects have a segment each */
@@ -47,7 +48,6 @@ typedef struct AMSSegStruct {
   uint8_t rescan;        /* some of its objects are marked, but were not on the queue: on rescanRing */
   uint32_t free;         /* small: units of free tiles; valid while attached to nobody */
   uint32_t maxRun;       /* small: no free tile has more units */
-  Word hugeMark;         /* the mark of what has a chunk of its own */
   AMSAPFull ap;          /* to which it is attached; NULL: none */
   RingStruct ring;       /* one of the pool's: bins, large, unswept */
   RingStruct rescanRing; /* the pool's `rescan`; alone if rescan is FALSE */
@@ -55,11 +55,11 @@ typedef struct AMSSegStruct {
 
 _Static_assert(sizeof(AMSSegStruct) <= ChunkSegSTRIDE, "the descriptor of a segment has room for ours");
 
-/* What an exact reference leads to by arithmetic alone: for each plain chunk in which the pool has segments, which of
- * its grains they begin in, and the marks of all units of the chunk. */
+/* What a reference leads to by arithmetic alone: for each slot of addresses, as large as a chunk, in which the pool has
+ * segments, or had them, what each grain is of, and the marks of all units. */
 typedef struct AMSSideStruct {
-  struct AMSSideStruct *next; /* the pool's, of another chunk */
-  uint8_t kind[ChunkGRAINS]; /* AMSSegSMALL and AMSSegLARGE, in a segment's first grain */
+  struct AMSSideStruct *next; /* the pool's, of another slot */
+  uint8_t kind[ChunkGRAINS]; /* an AMSSeg... */
   Word mark[];
 } AMSSideStruct, *AMSSide;
 
@@ -176,8 +176,7 @@ typedef struct AMSStruct {
 #define AMSRef(ams, base)  ((Addr)((Word)(base) + (ams)->format.headerSize))
 #define AMSBase(ams, ref)  ((Addr)((Word)(ref) - (ams)->format.headerSize))
 
-/* AMSSideOf -- what the pool has, or had, in the plain chunk that an address is in; NULL: nothing.  It stays when the
- * chunk has gone, and another one may be there, a huge one, too. */
+/* AMSSideOf -- what the pool has, or had, in the slot that an address is in; NULL: nothing */
 static inline AMSSide AMSSideOf(AMS ams, Word addr)
 {
   return LIKELY(addr >> ChunkSHIFT < ChunkSlotCOUNT) ? __atomic_load_n(&ams->side[addr >> ChunkSHIFT], __ATOMIC_ACQUIRE)

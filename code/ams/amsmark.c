@@ -85,23 +85,18 @@ static inline Word *amsMarkWord(AMS ams, Word *baseIO)
   Word base = *baseIO;
   AMSSide side = AMSSideOf(ams, base);
   uint8_t kind;
-  AMSSeg seg;
 
   if (UNLIKELY(amsMarkAcross(ams, base)) && AMSSegFind(ams, base) != (Addr)base)
     return NULL;
-  if (LIKELY(side != NULL) && LIKELY((kind = side->kind[AMSSideGrain(base)]) != AMSSegNONE)) {
-    if (UNLIKELY(kind != AMSSegSMALL))
-      *baseIO |= amsMarkLARGE;
-    return &side->mark[AMSSideUnit(ams, base) / WORD_WIDTH];
+  if (UNLIKELY(side == NULL))
+    return NULL;
+  kind = side->kind[AMSSideGrain(base)];
+  if (UNLIKELY(kind != AMSSegSMALL)) {
+    if (kind != AMSSegLARGE)
+      return NULL;
+    *baseIO |= amsMarkLARGE;
   }
-  /* A huge chunk may be where a plain one was, whose side stays. */
-  if (ChunkSlot((const void *)base) != ChunkSlotHUGE)
-    return NULL;
-  seg = (AMSSeg)SegOfAddr((const void *)base);
-  if (seg == NULL || seg->seg.pool != AMSPool(ams) || seg->kind != AMSSegLARGE)
-    return NULL;
-  *baseIO |= amsMarkLARGE;
-  return seg->mark;
+  return &side->mark[AMSSideUnit(ams, base) / WORD_WIDTH];
 }
 
 /* amsMarkPending -- mark what AMSFixAll has sent for; FALSE: nothing */

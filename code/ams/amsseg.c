@@ -39,7 +39,7 @@ static Index amsSegNext(const Word *table, const Word *without, Index i, Index l
   return w * WORD_WIDTH + (Index)__builtin_ctzll(word);
 }
 
-/* amsSegSide -- what the pool has in a plain chunk, made if need be; NULL: no memory */
+/* amsSegSide -- what the pool has in a slot of addresses, made if need be; NULL: no memory */
 static AMSSide amsSegSide(AMS ams, Word base)
 {
   AMSSide side = AMSSideOf(ams, base);
@@ -54,24 +54,42 @@ static AMSSide amsSegSide(AMS ams, Word base)
   return side;
 }
 
+/* amsSegSlot -- the end of the slot that an address is in, or of the segment */
+static Word amsSegSlot(AMSSeg seg, Word at)
+{
+  Word next = WordAlignDown(at, ChunkSIZE) + ChunkSIZE, limit = (Word)SegLimit(&seg->seg);
+
+  return next < limit ? next : limit;
+}
+
+/* amsSegKinds -- the first grain of the segment is of this kind, and all others of that */
+static void amsSegKinds(AMS ams, AMSSeg seg, uint8_t first, uint8_t rest)
+{
+  Word base = (Word)SegBase(&seg->seg), at, next;
+
+  for (at = base; at < (Word)SegLimit(&seg->seg); at = next) {
+    next = amsSegSlot(seg, at);
+    memset(&AMSSideOf(ams, at)->kind[AMSSideGrain(at)], rest, (next - at) >> ArenaGrainSHIFT);
+  }
+  AMSSideOf(ams, base)->kind[AMSSideGrain(base)] = first;
+}
+
 /* amsSegInit -- all but what only small segments have */
 static Res amsSegInit(AMS ams, AMSSeg seg, uint8_t kind)
 {
-  Word base = (Word)SegBase(&seg->seg);
+  Word base = (Word)SegBase(&seg->seg), at;
   AMSSide side;
 
   RingInit(&seg->ring);
   RingInit(&seg->rescanRing);
-  seg->mark = &seg->hugeMark;
-  if (ChunkSlot((const void *)base) == ChunkSlotPLAIN) {
-    side = amsSegSide(ams, base);
-    if (side == NULL)
+  for (at = base; at < (Word)SegLimit(&seg->seg); at = amsSegSlot(seg, at))
+    if (amsSegSide(ams, at) == NULL)
       return ResMEMORY;
-    seg->mark = &side->mark[AMSSideUnit(ams, base) / WORD_WIDTH];
-    AVER(side->kind[AMSSideGrain(base)] == AMSSegNONE);
-    side->kind[AMSSideGrain(base)] = kind;
-    memset(seg->mark, 0, kind == AMSSegSMALL ? ams->words * sizeof(Word) : sizeof(Word));
-  }
+  side = AMSSideOf(ams, base);
+  seg->mark = &side->mark[AMSSideUnit(ams, base) / WORD_WIDTH];
+  AVER(side->kind[AMSSideGrain(base)] == AMSSegNONE);
+  amsSegKinds(ams, seg, kind, AMSSegREST);
+  memset(seg->mark, 0, kind == AMSSegSMALL ? ams->words * sizeof(Word) : sizeof(Word));
   __atomic_store_n(&seg->kind, kind, __ATOMIC_RELEASE);
   return ResOK;
 }
@@ -129,8 +147,7 @@ void AMSSegDestroy(AMS ams, AMSSeg seg)
   RingRemove(&seg->rescanRing);
   if (seg->kind == AMSSegSMALL)
     UnitsFree(&ams->tables, seg->tables);
-  if (seg->mark != &seg->hugeMark)
-    AMSSideOf(ams, (Word)SegBase(&seg->seg))->kind[AMSSideGrain((Word)SegBase(&seg->seg))] = AMSSegNONE;
+  amsSegKinds(ams, seg, AMSSegNONE, AMSSegNONE);
   SegFree(&seg->seg);
 }
 
@@ -201,15 +218,17 @@ static Index amsSegBefore(const Word *table, Index i)
 
 Addr AMSSegFind(AMS ams, Word addr)
 {
-  AMSSeg seg = (AMSSeg)SegOfAddr((const void *)addr);
+  AMSSide side = AMSSideOf(ams, addr);
+  AMSSeg seg;
   Index unit;
 
-  if (seg == NULL || seg->seg.pool != AMSPool(ams))
+  /* Before that its chunk is not looked at: others may just give it back, unless there is a segment of ours in it. */
+  if (side == NULL || side->kind[AMSSideGrain(addr)] == AMSSegNONE)
     return NULL;
+  seg = (AMSSeg)SegOfAddr((const void *)addr);
+  AVER_CRITICAL(seg != NULL && seg->seg.pool == AMSPool(ams));
   if (seg->kind == AMSSegLARGE)
     return seg->object ? SegBase(&seg->seg) : NULL;
-  if (seg->kind != AMSSegSMALL)
-    return NULL;
   unit = amsSegBefore(AMSSegBegin(ams, seg), amsSegUnitOf(ams, seg, addr));
   return AMSBit(AMSSegObject(ams, seg), unit) ? (Addr)amsSegAddr(ams, seg, unit) : NULL;
 }

@@ -366,6 +366,52 @@ static void testHugePlace(void)
   ArenaDestroy(its);
 }
 
+static Pool otherPool;
+static Bool otherEnds;
+
+static void *otherRun(void *unused)
+{
+  Addr addr;
+
+  (void)unused;
+  while (!__atomic_load_n(&otherEnds, __ATOMIC_ACQUIRE))
+    if (PoolAlloc(&addr, otherPool, (Size)80 << 20) == ResOK)
+      PoolFree(otherPool, addr, (Size)80 << 20);
+  return NULL;
+}
+
+/* testStale -- ambiguous roots have addresses of another arena, where a thread that is not registered makes memory and
+ * gives it back meanwhile */
+static void testStale(void)
+{
+  enum { count = 4096 };
+  static Addr ambig[count];
+  Pool pool = newPool(NULL, 0);
+  Arena other;
+  pthread_t thread;
+  unsigned i, good = 0;
+  Addr addr;
+
+  if (ArenaCreate(&other, 1) != ResOK || PoolCreate(&otherPool, other, "SGF", NULL, 0) != ResOK)
+    abort();
+  table(pool, AMSRankAMBIG, ambig, count);
+  for (i = 0; i < count; ++i)
+    if (PoolAlloc(&addr, otherPool, (Size)80 << 20) == ResOK) {
+      ambig[i] = (Addr)((Word)addr + 100);
+      PoolFree(otherPool, addr, (Size)80 << 20);
+    }
+  if (pthread_create(&thread, NULL, otherRun, NULL) != 0)
+    abort();
+  for (i = 0; i < 3000; ++i)
+    good += AMSCollect(pool) == ResOK;
+  __atomic_store_n(&otherEnds, TRUE, __ATOMIC_RELEASE);
+  (void)pthread_join(thread, NULL);
+  TapIs(good, 3000, "words that lead to memory of others, which come and go, do no harm");
+  PoolDestroy(pool);
+  PoolDestroy(otherPool);
+  ArenaDestroy(other);
+}
+
 /* ---- Steps ---- */
 
 static void testSteps(void)
@@ -723,6 +769,7 @@ int main(void)
   testFinal();
   testFinalList();
   testHugePlace();
+  testStale();
   testSteps();
   testAuto(0, "whole");
   testAuto(200, "in steps");
