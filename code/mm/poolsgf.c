@@ -67,15 +67,21 @@ static void *sgfLargeKept(SGF sgf, Size size)
   return SegBase(&slab->seg);
 }
 
-/* sgfLargeFree -- a large object, which was found to be one, is free; not if what is behind it was written to */
+/* sgfLargeFree -- a large object, which was found to be one, is free; not if what is behind it was written to.  Of two
+ * threads that free it at the same time one does so. */
 static void sgfLargeFree(Slab slab)
 {
   SGFCache cache;
   Bool kept;
 
-  if (UNLIKELY(!SGFLargeHolds(slab)))
+  if (UNLIKELY(!__atomic_exchange_n(&slab->large, FALSE, __ATOMIC_ACQ_REL))) {
+    MisuseFound(MisuseFREED, slab->seg.pool, SegBase(&slab->seg), SegSize(&slab->seg), SegBase(&slab->seg));
     return;
-  __atomic_store_n(&slab->large, FALSE, __ATOMIC_RELAXED);
+  }
+  if (UNLIKELY(!SGFLargeHolds(slab))) {
+    __atomic_store_n(&slab->large, TRUE, __ATOMIC_RELEASE);
+    return;
+  }
   SGFBusyBegin();
   cache = sgfLargeCache(PoolSGF(slab->seg.pool));
   kept = cache != NULL && SGFLargePut(cache, slab);
