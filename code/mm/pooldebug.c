@@ -17,6 +17,7 @@
 
 /* In front of each object.  `check` is last: it is the first to be overwritten by who writes before an object. */
 typedef struct DebugStruct {
+  Word edge;           /* debugIDLE, as are `freeSite` and the like of an object that lives */
   Word allocSite, freeSite;
   uint64_t allocTime, freeTime;
   uint32_t allocThread, freeThread;
@@ -35,6 +36,7 @@ enum {
 
 _Static_assert(sizeof(DebugStruct) <= (1u << debugSHIFT), "a header has no room before the object");
 
+#define debugIDLE    ((Word)0xfdfdfdfdfdfdfdfdu) /* what programs seldom write */
 #define debugFILL    ((Size)32 << 10) /* bytes at each end of an object that are filled; all, if there are no more */
 #define debugLARGE   ((Size)64 << 10) /* bytes from which on an object is resized in its place, if it can be */
 #define debugRETURN  ((Size)1 << 20)  /* bytes from which on the middle of an object in quarantine is decommitted */
@@ -63,10 +65,31 @@ static uint64_t debugNow(void) { return EventClock(EVENT_SLOW); }
 #define debugHeader(addr)  ((Debug)(void *)(addr) - 1)
 #define debugObject(header) ((Addr)(void *)((header) + 1))
 
-/* debugState -- what `check` is of an object in a state */
+static inline Word debugMix(Word sum, Word word)
+{
+  sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+  return sum ^ sum >> 29;
+}
+
+/* debugState -- what `check` is of an object in a state.  All is in it that the program might write over: but of one
+ * that is free nothing of its free, which is written afterwards, and of one that was given back nothing at all. */
 static Word debugState(Debug header, Word state)
 {
-  return (debugKey ^ (Word)header) * 0x9e37 + state;
+  Word sum = debugKey ^ (Word)header;
+
+  if (state != debugGONE) {
+    sum = debugMix(sum, header->allocSite);
+    sum = debugMix(sum, header->allocTime);
+    sum = debugMix(sum, (Word)header->size << 8 | header->shift);
+    sum = debugMix(sum, header->allocThread);
+  }
+  if (state == debugLIVE) {
+    sum = debugMix(sum, header->edge);
+    sum = debugMix(sum, header->freeSite);
+    sum = debugMix(sum, header->freeTime);
+    sum = debugMix(sum, header->freeThread);
+  }
+  return sum * 0x9e37 + state;
 }
 
 /* debugRounded -- bytes of an object and its fence */
@@ -164,7 +187,7 @@ static Addr debugOut(PoolDebug debug)
 
   /* Where the program wrote over a header, what the object counted for is lost; it is told soon. */
   if (header->check == debugState(header, debugHELD))
-    debug->held -= debugHeld(header);
+    debug->held -= debugHeld(header), debug->space -= debugBlockSize(header);
   ++debug->first, --debug->count;
   /* What leaves soon was not looked at for long. */
   next = debug->entry[(debug->first + debugAHEAD) % PoolDebugENTRIES];
@@ -184,10 +207,11 @@ static Count debugPut(Addr left[debugLEAVE], Pool pool, Debug header)
   LockClaim(&pool->lock);
   if (header != NULL) {
     debug->entry[(debug->first + debug->count++) % PoolDebugENTRIES] = debugObject(header);
-    debug->held += debugHeld(header);
+    debug->held += debugHeld(header), debug->space += debugBlockSize(header);
   }
   while (n < debugLEAVE && debug->count > 1 &&
-         (debug->held > debug->quarantine || debug->count >= PoolDebugENTRIES))
+         (debug->held > debug->quarantine || debug->space / PoolDebugSPACE > debug->quarantine ||
+          debug->count >= PoolDebugENTRIES))
     left[n++] = debugOut(debug);
   LockRelease(&pool->lock);
   return n;
@@ -227,16 +251,16 @@ static void debugLeave(Pool pool, Addr addr)
   pool->class->debugs->free(pool, block, size);
 }
 
-/* debugHolds -- bytes, and at *countReturn objects, in quarantine */
+/* debugHolds -- bytes of addresses, and at *countReturn objects, in quarantine */
 static Size debugHolds(Count *countReturn, Pool pool)
 {
-  Size held;
+  Size space;
 
   LockClaim(&pool->lock);
   *countReturn = pool->debug->count;
-  held = pool->debug->held;
+  space = pool->debug->space;
   LockRelease(&pool->lock);
-  return held;
+  return space;
 }
 
 void PoolDebugDrain(Pool pool)
@@ -396,6 +420,8 @@ Res PoolDebugAlloc(Addr *addrReturn, Pool pool, Size size, Size align, Bool zero
   header = debugHeader((char *)block + before);
   header->size = size;
   header->shift = (unsigned)__builtin_ctzll(before) & 0xff;
+  header->edge = header->freeSite = header->freeTime = debugIDLE;
+  header->freeThread = (uint32_t)debugIDLE;
   header->allocSite = PoolDebugSite;
   header->allocThread = debugSelf();
   header->allocTime = debugNow();
@@ -514,7 +540,7 @@ Size PoolDebugSize(Pool pool, const void *addr)
 Bool PoolDebugCheck(Pool pool)
 {
   PoolDebug debug = pool->debug;
-  Size held = 0;
+  Size held = 0, space = 0;
   Index i;
 
   for (i = 0; i < debug->count; ++i) {
@@ -522,6 +548,8 @@ Bool PoolDebugCheck(Pool pool)
     if (!debugMine(pool, addr) || !debugIs(debugHeader(addr), debugHELD))
       return FALSE;
     held += debugHeld(debugHeader(addr));
+    space += debugBlockSize(debugHeader(addr));
   }
-  return debug->count <= PoolDebugENTRIES && held == debug->held && pool->class->debugs->check(pool);
+  return debug->count <= PoolDebugENTRIES && held == debug->held && space == debug->space &&
+         pool->class->debugs->check(pool);
 }

@@ -11,7 +11,8 @@
  *
  * Always true (PoolDebugCheck):
  *   `check` of a header says whether its object lives, is in quarantine, or has left it
- *   held == the sum of debugHeld of the objects in quarantine <= quarantine, or only one is there
+ *   held == the sum of debugHeld of the objects in quarantine <= quarantine, or only one is there; space == that of
+ *   debugBlockSize <= PoolDebugSPACE * quarantine, or only one is
  *
  * Threads: any.  The pool's lock guards the quarantine alone, and is held for a few instructions.
  *
@@ -32,12 +33,16 @@ enum { /* what memory is filled with */
 
 #define PoolDebugQUARANTINE ((Size)32 << 20) /* bytes */
 
-enum { PoolDebugENTRIES = 1 << 18 }; /* objects that fit into a quarantine */
+enum {
+  PoolDebugENTRIES = 1 << 18, /* objects that fit into a quarantine */
+  PoolDebugSPACE = 32         /* times its bytes: of addresses, of which those in the middle of large objects have no memory */
+};
 
 typedef struct PoolDebugStruct {
   Size quarantine;              /* bytes */
   Size align;                   /* bytes; of the pool's objects */
   Size held;                    /* bytes in quarantine; under the pool's lock, like what follows */
+  Size space;                   /* bytes of addresses in quarantine */
   Index first;                  /* the entry that leaves next, modulo PoolDebugENTRIES */
   Count count;                  /* entries */
   Addr entry[PoolDebugENTRIES]; /* objects */

@@ -90,6 +90,15 @@ static void inFront(Pool pool, Size size)
   give(pool, p, size);
 }
 
+/* inFrontFar -- a word of the header, another one for each size, is set */
+static void inFrontFar(Pool pool, Size size)
+{
+  Word *p = (Word *)(void *)take(pool, size);
+
+  p[-2 - (int)(size % 7)] = size % 2 == 0 ? ~(Word)0 : 1;
+  give(pool, p, size);
+}
+
 static void after(Pool pool, Size size)
 {
   char *p = take(pool, size);
@@ -136,6 +145,7 @@ static const struct {
   {"a write right behind an object", "the memory behind an object was written to", behind, FALSE},
   {"a write 16 bytes behind it", "the memory behind an object was written to", farBehind, FALSE},
   {"a write before an object", "the memory before an object was written to", inFront, FALSE},
+  {"a write far before an object", "the memory before an object was written to", inFrontFar, FALSE},
   {"a write after a free, at the end", "an object was written to after it was freed", after, FALSE},
   {"a write after a free, soon", "an object was written to after it was freed", afterSoon, FALSE},
   {"a resize of what was freed", "free or resize of an object that is free already", resizeFreed, FALSE},
@@ -315,6 +325,10 @@ static void testQuarantine(const char *class)
   p = take(pool, 50 << 20);
   give(pool, p, 50 << 20);
   TapOk(pool->debug->held <= 1 << 20, "%s: a large object in quarantine counts for its ends", class);
+  for (i = 0; i < 20; ++i)
+    give(pool, take(pool, 10 << 20), 10 << 20);
+  TapOk(pool->debug->space <= PoolDebugSPACE << 20 && pool->debug->count > 1 && PoolCheck(pool),
+        "%s: and there is a limit to the addresses of such objects", class);
   PoolDestroy(pool);
 }
 
