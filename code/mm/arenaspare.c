@@ -11,7 +11,7 @@
 
 #define arenaPeakNS    ((uint64_t)1000000000)
 #define arenaHugeMOST  ((Count)32)            /* huge chunks that have spare grains: they are searched one by one */
-#define arenaTrimMOST  ((Size)8 << 20)        /* bytes: what goes back at a time, which takes about a millisecond */
+#define arenaTrimMOST  ((Size)1 << 20)        /* bytes that go back at a time, which takes a tenth of a millisecond */
 
 /* ---- Spare memory of huge chunks ---- */
 
