@@ -269,7 +269,7 @@ static Bool planProcess(Filter filter, Index number)
 
 FilterPlan FilterPlanFor(Filter filter, LogProcess process, EventType type)
 {
-  Index i = (Index)(type - process->registry->types);
+  Index i = type->number;
   FilterPlans plans = NULL;
 
   AVER(i < process->registry->count);

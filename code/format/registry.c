@@ -188,6 +188,7 @@ static Res registryEvent(Registry registry, const char *next, const char *limit)
     return registrySame(old, &type) ? ResOK : ResFORMAT;
   if (registry->count == registry->capacity)
     return ResLIMIT;
+  type.number = (uint16_t)registry->count;
   registry->types[registry->count] = type;
   registry->index[type.code] = (uint16_t)(++registry->count);
   return ResOK;
@@ -249,7 +250,7 @@ static Bool registryTypeCheck(Registry registry, Index i)
   for (p = 0; p + 1 < type->params; ++p)
     if (type->letter[p] == 'S' || type->offset[p] + type->width[p] != type->offset[p + 1])
       return FALSE;
-  return registry->index[type->code] == i + 1 && type->kind < registry->kinds && type->params <= EventParamMAX;
+  return registry->index[type->code] == i + 1 && type->number == i && type->kind < registry->kinds && type->params <= EventParamMAX;
 }
 
 Bool RegistryCheck(Registry registry)

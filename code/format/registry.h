@@ -47,6 +47,7 @@ typedef struct EventTypeStruct {
   uint16_t nameLength;
   uint8_t paramLength[EventParamMAX];
   uint16_t describeLength;
+  uint16_t number;                   /* its place in the registry's types */
 } EventTypeStruct, *EventType;
 
 typedef struct RegistryStruct {

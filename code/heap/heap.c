@@ -463,7 +463,7 @@ void HeapEvent(Heap heap, LogEvent event)
 {
   HeapProcess process;
   HeapThread thread;
-  Index type = (Index)(event->type - event->process->registry->types);
+  Index type = event->type->number;
   HeapPlan plan;
 
   if (UNLIKELY(event->time >= heap->times.due))

@@ -333,7 +333,7 @@ static Bool dispatchLearn(LogRequest request, LogEvent event)
   PawService service = request->data;
   Routes routes = service->routes[event->process->number];
   RouteTable table = routes->table[event->kind < EventKindMAX ? event->kind : EventKindMAX];
-  Index type = (Index)(event->type - routes->registry->types);
+  Index type = event->type->number;
   Count takers;
   Bool careful;
 

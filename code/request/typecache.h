@@ -35,7 +35,7 @@ static inline void *TypeCacheOf(TypeCache plans, LogEvent event)
 
   if (UNLIKELY(plans->front == NULL || plans->front->registry != registry) && !TypeCacheTurn(plans, registry))
     return NULL;
-  return plans->front->plans + (Size)(event->type - registry->types) * plans->size;
+  return plans->front->plans + event->type->number * plans->size;
 }
 
 /* TypeCacheParam -- the number of the parameter of this name (up to a space) and one of these letters; -1: none */
