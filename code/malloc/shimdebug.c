@@ -121,6 +121,7 @@ void ShimDebug(ShimNextStruct *next)
   AVER(next->manages && next->pool != NULL);
   if (StackTreeNodes == NULL)
     (void)ShimStackStart(debugDEPTH);
+  ShimStackKeep(); /* objects have numbers of stacks, also those that a child inherits */
   MisuseSiteHook = debugFrames;
   debugPool = next->pool;
   next->malloc = debugMalloc;

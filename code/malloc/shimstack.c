@@ -28,6 +28,7 @@ Bool ShimStackRanged;
 static Word stackLow, stackLimit; /* the range; both 0: it is a module */
 static char stackModule[stackNAME];
 static uint64_t stackIdentity; /* of the process whose log was told the frames */
+static Bool stackKept;         /* numbers outlive a fork */
 
 /* stackGone -- code was unloaded: nothing that is remembered of it is true for what is mapped there next */
 static void stackGone(Word base, Word limit)
@@ -97,16 +98,26 @@ void ShimStackTell(void)
     StackTreeTell();
 }
 
-/* stackOwn -- the numbers are this process's: a child of a fork, also of one that libc knows nothing of, begins anew */
+void ShimStackKeep(void)
+{
+  stackKept = TRUE;
+}
+
+/* stackOwn -- the numbers are this process's: a child of a fork, also of one that libc knows nothing of, begins anew;
+ * or its log is told all that its parent's was, if numbers are kept elsewhere */
 static void stackOwn(Emitter emitter)
 {
   uint64_t before = __atomic_exchange_n(&stackIdentity, emitter->identity, __ATOMIC_ACQ_REL);
 
   if (before == emitter->identity || before == 0)
     return;
-  StackTreeForget();
-  StackWalkForget();
   ModulesForget();
+  if (stackKept) {
+    StackTreeTell();
+  } else {
+    StackTreeForget();
+    StackWalkForget();
+  }
 }
 
 void ShimStackForked(void)

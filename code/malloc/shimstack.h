@@ -52,6 +52,11 @@ extern void ShimSite(const void *site);
 /* ShimCode -- the same for an event that has an address in code, which no call returns to */
 extern void ShimCode(Word at);
 
+/* ShimStackKeep -- numbers are kept where this file does not know: the child of a fork goes on with its parent's, instead
+ * of giving them out anew.  Before a second thread begins.
+ * cost: an event for each frame in the child's log, where frames are told */
+extern void ShimStackKeep(void);
+
 /* ShimStackTell -- tell all frames once more, for a log that begins now
  * ShimStackForked -- in the child of a fork: its log knows nothing of what its parent's was told */
 extern void ShimStackTell(void);

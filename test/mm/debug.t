@@ -37,6 +37,11 @@ sub frames {
     return defined $lines ? split /\n/, $lines : ();
 }
 
+# functions(@frames) -- the functions of the program that these lines are in
+sub functions {
+    return map { /misuse\+(0x[0-9a-f]+)/ ? `addr2line -f -e $B/prog/misuse $1 2>/dev/null` =~ /^(\w+)/ : () } @_;
+}
+
 for my $size (1, 16, 100, 1025, 16385, 100_000, 3_000_000) {
     for my $act (sort keys %acts) {
         my $what = $acts{$act};
@@ -74,6 +79,27 @@ for my $size (1, 16, 100, 1025, 16385, 100_000, 3_000_000) {
         my ($dumped, $lines) = run("$B/bin/eventcnv", '-E', 'PoolMisuse', "$Dir/debug.paw");
         like $lines, qr/ PoolMisuse pool=\S+ addr=0x[0-9a-f]+ what="free or resize of an object that is free already"$/m,
             'the log has it, too';
+    }
+}
+
+# So they are in the child of a fork, of what its parent did; and what its log has of its own calls is right, too.
+for my $deep ([], ['-s', 16]) {
+    my ($recorder, @options) = @debug;
+    my ($status, $out, $err) = run($recorder, @$deep, @options, "$B/prog/misuse", 'twice-forked', 40);
+    my %function = map { my $call = $_; $call => join ' ', functions(frames($err, $call)) } qw(found allocated freed);
+    is $status, 134, "a child that frees what its parent had freed is aborted (@$deep)";
+  SKIP: {
+        skip 'no addr2line', 3 if $function{found} eq '';
+        like $function{allocated}, qr/^takeBefore twiceForked main\b/, 'who had allocated it is right';
+        like $function{freed}, qr/^giveBefore twiceForked main\b/, 'and who had freed it';
+        like $function{found}, qr/^giveBefore twiceForked main\b/, 'and who does it again';
+    }
+    next if !@$deep;
+  SKIP: {
+        skip 'no events per object in this variety', 1 if $variety ne 'cool';
+        my ($dumped, $lines) = run("$B/bin/eventview", 'sites', '--top', 1000, "$Dir/debug.paw");
+        my %count = map { /\b(takeBefore|takeInChild)\b/ ? ($1 => $_) : () } split /\n/, $lines;
+        is scalar(keys %count), 2, 'callers in parent and child are told apart' or diag $lines;
     }
 }
 

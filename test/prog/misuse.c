@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Through these no compiler sees what is done. */
 static void *(*volatile take)(size_t) = malloc;
@@ -303,6 +305,49 @@ static void oldTwice(void)
   give(p);
 }
 
+static __attribute__((noinline)) char *takeBefore(void)
+{
+  char *p = take(size);
+
+  p[0] = 1; /* no jump to malloc, which would leave no frame */
+  return p;
+}
+
+static __attribute__((noinline)) void giveBefore(char *p)
+{
+  give(p);
+  __asm__ volatile("" : : : "memory");
+}
+
+static __attribute__((noinline)) char *takeInChild(void)
+{
+  char *p = take(size);
+
+  p[0] = 2;
+  return p;
+}
+
+/* A child frees again what its parent had freed, having made calls of its own, from other places. */
+static void twiceForked(void)
+{
+  char *p = takeBefore();
+  int status = 0, i;
+  pid_t child;
+
+  giveBefore(p);
+  say(p);
+  child = fork();
+  if (child == 0) {
+    for (i = 0; i < 3; ++i)
+      giveBefore(takeInChild());
+    giveBefore(p);
+    _exit(0);
+  }
+  if (child < 0 || waitpid(child, &status, 0) != child)
+    exit(3);
+  exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
 static const struct {
   const char *name;
   void (*act)(void);
@@ -312,7 +357,7 @@ static const struct {
   {"resize-freed", resizeFreed}, {"resize-inner", resizeInner}, {"overrun", overrun}, {"after-free", afterFree},
   {"beyond", beyond}, {"before", before}, {"late", late}, {"flood", flood},
   {"old-twice", oldTwice}, {"beyond-resized", beyondResized}, {"usable", usable}, {"before-first", beforeFirst},
-  {"beyond-last", beyondLast},
+  {"beyond-last", beyondLast}, {"twice-forked", twiceForked},
 };
 
 int main(int argc, char **argv)
