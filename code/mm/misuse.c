@@ -26,11 +26,15 @@ enum {
 
 Count (*MisuseSiteHook)(Word at[], Count max, Word site);
 
+static const char misuseOverwritten[] =
+  "a free block was written to, after it was freed or beyond the end of the object before it";
+
 static const char *const misuseSays[MisuseLIMIT] = {
   [MisuseFOREIGN] = "free or resize of what is no object",
   [MisuseINNER] = "free or resize of an address inside an object",
   [MisuseFREED] = "free or resize of an object that is free already",
-  [MisuseOVERWRITTEN] = "a free block was written to, after it was freed or beyond the end of the object before it",
+  [MisuseOVERWRITTEN] = misuseOverwritten,
+  [MisuseNEAR] = misuseOverwritten,
   [MisuseBEFORE] = "the memory before an object was written to",
   [MisuseBEHIND] = "the memory behind an object was written to",
   [MisuseLATER] = "an object was written to after it was freed",
@@ -117,6 +121,22 @@ void MisuseFound(Misuse misuse, Pool pool, const void *object, Size size, const 
   MisuseFoundPast(misuse, pool, object, size, p, NULL);
 }
 
+/* misuseText -- the line that says it */
+static void misuseText(Text text, Misuse misuse, Pool pool, const void *object, Size size, const void *p, Bool past)
+{
+  TextFormat(text, "pawprint: %s: %s", misuseSays[misuse], misuse == MisuseNEAR ? "near " : "");
+  TextHex(text, (Word)p);
+  if (p != object) {
+    TextFormat(text, ", which is %ju bytes behind ", (uintmax_t)((Word)p - (Word)object));
+    TextHex(text, (Word)object);
+  }
+  if (size != 0)
+    TextFormat(text, ", %s of %ju bytes", past ? "an object" : "a block", (uintmax_t)size);
+  TextFormat(text, "%s; pool ", misuse == MisuseNEAR ? " that was handed out since" : "");
+  TextHex(text, (Word)pool);
+  TextFormat(text, ", class %s\n", pool->class->name);
+}
+
 void MisuseFoundPast(Misuse misuse, Pool pool, const void *object, Size size, const void *p, MisusePast past)
 {
   int error = errno;
@@ -125,22 +145,13 @@ void MisuseFoundPast(Misuse misuse, Pool pool, const void *object, Size size, co
 
   AVER((unsigned)misuse < MisuseLIMIT);
   TextInit(&text, room, sizeof room - 1);
-  TextFormat(&text, "pawprint: %s: ", misuseSays[misuse]);
-  TextHex(&text, (Word)p);
-  if (p != object) {
-    TextFormat(&text, ", which is %ju bytes behind ", (uintmax_t)((Word)p - (Word)object));
-    TextHex(&text, (Word)object);
-  }
-  if (size != 0)
-    TextFormat(&text, ", %s of %ju bytes", past != NULL ? "an object" : "a block", (uintmax_t)size);
-  TextString(&text, "; pool ");
-  TextHex(&text, (Word)pool);
-  TextFormat(&text, ", class %s\n", pool->class->name);
+  misuseText(&text, misuse, pool, object, size, p, past != NULL);
   misuseWrite(&text);
   EVENT_PAS(PoolMisuse, pool, (Addr)(Word)object, misuseSays[misuse]);
   if (past != NULL)
     misusePast(past);
-  EventTracebackAddr(object, misuseEVENTS);
+  if (misuse != MisuseNEAR) /* no object is there */
+    EventTracebackAddr(object, misuseEVENTS);
   if (!misuseReports())
     abort();
   errno = error;

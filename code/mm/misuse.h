@@ -19,6 +19,7 @@ typedef enum Misuse {
   MisuseINNER,       /* it is in an object, and not its beginning */
   MisuseFREED,       /* it was freed already */
   MisuseOVERWRITTEN, /* a free block was written to, after its free or from the object before it */
+  MisuseNEAR,        /* the same of a block that was handed out since, near the address: which one is not known */
   /* What SGF finds where a fence is (design/mm.md .sgf.fence), and debug varieties everywhere: */
   MisuseBEFORE,      /* the memory before the object was written to */
   MisuseBEHIND,      /* the memory behind the object was written to */

@@ -117,10 +117,7 @@ static void *sgfBlock(SGFCache cache, Index class)
       *block = 0;
       return block;
     }
-    MisuseFound(MisuseOVERWRITTEN, &cache->sgf->poolStruct, block, slab->blockSize, block);
-    /* Where the program goes on, nobody knows which blocks were free: all stay used. */
-    slab->free = SlabEnd(slab);
-    slab->used = (uint16_t)SlabCarved(slab);
+    SlabBroken(slab);
   }
   return NULL;
 }

@@ -202,6 +202,18 @@ Bool SlabLeads(Slab slab, Word link)
   return link == SlabEnd(slab) || (offset % slab->blockSize == 0 && offset / slab->blockSize < SlabCarved(slab));
 }
 
+/* The fast path follows a link to any place near its block.  If no block is where the list goes on, the link was that of
+ * a block which was handed out since, and nobody knows any more which one. */
+void SlabBroken(Slab slab)
+{
+  Word at = slab->free & ~(Word)1;
+  Bool known = SlabHasFree(slab) && SlabLeads(slab, at);
+
+  slab->free = SlabEnd(slab);
+  slab->used = (uint16_t)SlabCarved(slab); /* nobody knows which blocks were free */
+  MisuseFound(known ? MisuseOVERWRITTEN : MisuseNEAR, slab->seg.pool, (void *)at, slab->blockSize, (void *)at);
+}
+
 /* slabRenew -- all blocks of a slab are free, and were never used, as far as anybody can tell */
 static void slabRenew(Slab slab)
 {
@@ -375,6 +387,8 @@ static Bool cacheReady(SGFCache cache, Index class)
     Slab slab = cacheFirst(cache, class);
     if (slab != NULL && SlabHasFree(slab))
       return TRUE;
+    if (slab != NULL && UNLIKELY(slab->free != SlabEnd(slab)))
+      SlabBroken(slab);
     if (cacheDrain(cache))
       continue;
     if (slab == NULL)

@@ -250,6 +250,10 @@ extern void SGFCacheNotice(SGFCache cache, Slab slab);
 /* SlabLeads -- is a decoded link of the slab's one to a block of it that was ever used, or the end? */
 extern Bool SlabLeads(Slab slab, Word link);
 
+/* SlabBroken -- the free list of an own slab is broken, at its head or on the way there: say so, and if the program goes
+ * on leave all blocks used */
+extern void SlabBroken(Slab slab) __attribute__((cold, noinline));
+
 /* SGFRemoteFree -- pass a block back to a slab of another cache */
 extern void SGFRemoteFree(Slab slab, void *block);
 

@@ -52,6 +52,23 @@ for my $size (16, 100, 1024, 1025, 16384, 16385, 65536, 100000) {
     }
 }
 
+# A link of which only some bits were changed: it is followed if the block is small, and then nobody knows whose it was.
+for my $size (16, 100, 1024, 1025, 16384) {
+    for my $act ('after-free-even', 'after-free-odd') {
+        my ($status, $out, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/$act.$size.paw", '--', "$B/prog/misuse", $act, $size);
+        my $p = hex(($out =~ /^(0x[0-9a-f]+)$/m)[0] // 0);
+        my ($near, $at) = $err =~ /^pawprint: $says{overwritten}: (near |)(0x[0-9a-f]+), a block of \d+ bytes.*; pool/m;
+        is $status, 134, "$act of $size bytes: the program is aborted";
+        if ($size > 1024) {
+            is "$near$at", sprintf('0x%x', $p), 'the block is named';
+        } else {
+            like $err, qr/^pawprint: $says{overwritten}: near 0x[0-9a-f]+, a block of \d+ bytes that was handed out since; pool /m, 'it is said to be near';
+            cmp_ok abs(hex($at) - $p), '<', 65536, 'which it is';
+            unlike $err, qr/traceback/, 'and no events of an address are looked for that is no block';
+        }
+    }
+}
+
 # Fences: behind large objects, and between slabs.
 for my $case (['beyond', 65537], ['beyond', 100000], ['beyond', 5000001], ['beyond-resized', 100000], ['beyond-resized', 900001],
               (map { ['before-first', $_], ['beyond-last', $_] } 48, 100, 700, 3500)) {
@@ -73,6 +90,7 @@ for my $case (['beyond', 65537], ['beyond', 100000], ['beyond', 5000001], ['beyo
 }
 
 # The program may go on.
+$acts{$_} = 'overwritten' for qw(after-free-even after-free-odd);
 for my $act (sort keys %acts) {
     local $ENV{PAWPRINT_ON_ERROR} = 'report';
     my ($status, $out, $err) = run($recorder, '-m', 'manage', '-o', "$Dir/go.$act.paw", '--', "$B/prog/misuse", $act, 48, 100);

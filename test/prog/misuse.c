@@ -186,6 +186,22 @@ static void afterFree(void)
     (void)take(size);
 }
 
+/* After its free only bits of an object's first byte are changed. */
+static void afterFreeBits(char bits)
+{
+  char *p = take(size);
+  int i;
+
+  say(p);
+  give(p);
+  p[0] ^= bits;
+  for (i = 0; i < 3; ++i)
+    (void)take(size);
+}
+
+static void afterFreeEven(void) { afterFreeBits(8); }
+static void afterFreeOdd(void) { afterFreeBits(1); }
+
 /* What is found when the object is freed. */
 static void beyond(void)
 {
@@ -358,6 +374,7 @@ static const struct {
   {"beyond", beyond}, {"before", before}, {"late", late}, {"flood", flood},
   {"old-twice", oldTwice}, {"beyond-resized", beyondResized}, {"usable", usable}, {"before-first", beforeFirst},
   {"beyond-last", beyondLast}, {"twice-forked", twiceForked},
+  {"after-free-even", afterFreeEven}, {"after-free-odd", afterFreeOdd},
 };
 
 int main(int argc, char **argv)
