@@ -226,6 +226,10 @@ typedef enum EmitterLeave { EmitterLeaveNOTHING, EmitterLeaveFOREIGN, EmitterLea
 extern void EmitterEnd(void);
 extern EmitterLeave EmitterLeaves(void);
 
+/* TracebackFound -- EventTracebackAddr for an object with which something wrong was found: if that event is the newest,
+ * its line is left out, and times are before it (traceback.c) */
+extern void TracebackFound(const void *addr, unsigned n);
+
 /* TracebackAver -- an AverHandler: prints the newest events of all threads (traceback.c) */
 extern void TracebackAver(const char *condition, const char *file, unsigned line);
 

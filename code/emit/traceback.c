@@ -234,8 +234,16 @@ static uint8_t tracebackObjects(void)
   return EventKindMAX;
 }
 
-/* tracebackPrint -- the newest `n` events, or those that have an address that is not 0 */
-static void tracebackPrint(uint64_t addr, unsigned n)
+/* tracebackOwn -- is that the event of the finding for which an object's events are printed?  What it says was said. */
+static Bool tracebackOwn(Traceback traceback, Index i)
+{
+  static const char *const name[] = {"PoolMisuse"};
+
+  return i == traceback->count - 1 && tracebackNamed(&traceback->entry[traceback->order[i]].event.header, name, 1);
+}
+
+/* tracebackPrint -- the newest `n` events, or those that have an address that is not 0; `found`: TracebackFound */
+static void tracebackPrint(uint64_t addr, unsigned n, Bool found)
 {
   Emitter emitter = EmitterIfReady();
   Traceback traceback = RawMap(sizeof *traceback, RawPAGE);
@@ -260,7 +268,8 @@ static void tracebackPrint(uint64_t addr, unsigned n)
     unsigned newest = traceback->order[traceback->count - 1];
     EventClockDescribe(clock, &frequency, NULL, EVENT_CONTROL[EventControlCLOCK] != 0);
     for (i = 0; i < traceback->count; ++i)
-      tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
+      if (!found || !tracebackOwn(traceback, i))
+        tracebackLine(traceback, i, traceback->entry[newest].time, frequency);
     if (addr != 0)
       tracebackReach(traceback, traceback->entry[newest].time, frequency);
   }
@@ -269,12 +278,17 @@ static void tracebackPrint(uint64_t addr, unsigned n)
 
 EVENT_API void EventTraceback(unsigned n)
 {
-  tracebackPrint(0, n);
+  tracebackPrint(0, n, FALSE);
 }
 
 EVENT_API void EventTracebackAddr(const void *addr, unsigned n)
 {
-  tracebackPrint((Word)addr, n);
+  tracebackPrint((Word)addr, n, FALSE);
+}
+
+void TracebackFound(const void *addr, unsigned n)
+{
+  tracebackPrint((Word)addr, n, TRUE);
 }
 
 void TracebackAver(const char *condition, const char *file, unsigned line)

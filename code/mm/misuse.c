@@ -15,8 +15,8 @@
 #include "base/aver.h"
 #include "base/text.h"
 #include "emit/control.h"
+#include "emit/emitter.h"
 #include "emit/event.h"
-#include "emit/pawprint.h"
 #include "plinth/clock.h"
 
 enum {
@@ -151,7 +151,7 @@ void MisuseFoundPast(Misuse misuse, Pool pool, const void *object, Size size, co
   if (past != NULL)
     misusePast(past);
   if (misuse != MisuseNEAR) /* no object is there */
-    EventTracebackAddr(object, misuseEVENTS);
+    TracebackFound(object, misuseEVENTS);
   if (!misuseReports())
     abort();
   errno = error;

@@ -82,6 +82,16 @@ for my $size (1, 16, 100, 1025, 16385, 100_000, 3_000_000) {
     }
 }
 
+# What is found when the program ends is told once, with the events of the object, none of which repeats it.
+{
+    my ($status, $out, $err) = run(@debug, "$B/prog/misuse", 'late', 48);
+    is scalar(() = $err =~ /$says{later}/g), 1, 'a write after free is told once';
+  SKIP: {
+        skip 'no events per object in this variety', 1 if $variety ne 'cool';
+        like $err, qr/^pawprint: -0\.\d{9} \d+ PoolAlloc .*\npawprint: -0\.\d{9} \d+ PoolFree /m, 'with the events of the object';
+    }
+}
+
 # So they are in the child of a fork, of what its parent did; and what its log has of its own calls is right, too.
 for my $deep ([], ['-s', 16]) {
     my ($recorder, @options) = @debug;
