@@ -187,6 +187,7 @@ static const PoolClassStruct amsClass = {
   .instanceSize = sizeof(AMSStruct),
   .params = amsParams,
   .paramCount = ARRAY_LENGTH(amsParams),
+  .client = 1u << amsALIGN | 1u << amsHEADER, /* they are the format's */
   .init = amsInit,
   .finish = amsFinish,
   .alloc = amsAlloc,

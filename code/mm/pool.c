@@ -42,7 +42,7 @@ static Bool poolSettingSound(const PoolSettingStruct *setting, Bool others)
       continue;
     for (k = 0; k < class->paramCount; ++k)
       if (PoolSettingIs(setting, class->name, class->params[k].name))
-        return TRUE;
+        return others || (class->client >> k & 1) == 0;
     return FALSE;
   }
   return others;
@@ -72,6 +72,18 @@ static void poolSettingsSay(void)
     RawSay("PAWPRINT_POOLS", wrong, "it is no CLASS.PARAMETER=NUMBER, or the class has no such parameter");
 }
 
+/* poolClientSay -- complain once of a setting that is the client's alone */
+static void poolClientSay(PoolClass class, const char *param)
+{
+  static Bool said;
+  char wrong[64];
+
+  if (__atomic_exchange_n(&said, TRUE, __ATOMIC_RELAXED))
+    return;
+  (void)TextMake(wrong, sizeof wrong, "%s.%s", class->name, param);
+  RawSay("PAWPRINT_POOLS", wrong, "only the program can know that, so it is left aside");
+}
+
 /* poolParams -- the class's defaults, overridden by what the caller gives, and that by the environment */
 static Res poolParams(Word value[], PoolClass class, const PoolParamStruct *params, Count n)
 {
@@ -87,8 +99,13 @@ static Res poolParams(Word value[], PoolClass class, const PoolParamStruct *para
       return ResPARAM;
     value[k] = params[i].value;
   }
-  for (k = 0; k < class->paramCount; ++k)
-    value[k] = PoolSettingOf(class->name, class->params[k].name, value[k]);
+  for (k = 0; k < class->paramCount; ++k) {
+    Word set = PoolSettingOf(class->name, class->params[k].name, value[k]);
+    if (UNLIKELY((class->client >> k & 1) != 0 && set != value[k]))
+      poolClientSay(class, class->params[k].name);
+    else
+      value[k] = set;
+  }
   return ResOK;
 }
 

@@ -53,6 +53,8 @@ typedef struct PoolClassStruct {
   Size instanceSize;             /* of the structure that begins with a PoolStruct, which is zero at init */
   const PoolParamStruct *params; /* every parameter, with its default */
   Count paramCount;              /* at most PoolParamMAX */
+  unsigned client;               /* a bit for each parameter, in their order: only the client knows what it must be, and
+                                    the environment cannot change it */
   /* init -- prepare; `value` has the parameters, which may be rounded there.  ResPARAM: they cannot be meant. */
   Res (*init)(Pool pool, Word value[]);
   /* finish -- give up what is not a segment; the caller frees the segments.  NULL: there is nothing else. */
@@ -116,7 +118,7 @@ extern const PoolClassStruct PoolClassSGFDebug;
 /* PoolSettingsCheck -- are these settings (poolsettings.h) such as there can be?
  *
  * wrongReturn  the first that is not, cut to `size`
- * others       classes that are not in this room may have any parameter
+ * others       classes that are not in this room may have any parameter, and PoolCreate says which are the client's
  * errors       ResPARAM */
 extern Res PoolSettingsCheck(char *wrongReturn, Size size, const char *text, Bool others);
 
@@ -124,7 +126,7 @@ extern Res PoolSettingsCheck(char *wrongReturn, Size size, const char *text, Boo
  *
  * className   MFS, MVFF, SGF, MVFFDebug or SGFDebug
  * params      `n` of them; each at most once counts, the last one; those of the class that are not named have defaults.
- *             Above both stands what the environment gives (poolsettings.h).
+ *             Above both stands what the environment gives (poolsettings.h), but for what is the client's alone.
  * errors      ResPARAM: no such class, no such parameter of it, or a value that cannot be meant; ResMEMORY
  */
 extern Res PoolCreate(Pool *poolReturn, Arena arena, const char *className, const PoolParamStruct *params, Count n);

@@ -172,6 +172,7 @@ const PoolClassStruct PoolClassMFS = {
   .instanceSize = sizeof(MFSStruct),
   .params = mfsParams,
   .paramCount = ARRAY_LENGTH(mfsParams),
+  .client = 1u << mfsUNITSIZE,
   .init = mfsInit,
   .alloc = mfsAlloc,
   .free = mfsFree,

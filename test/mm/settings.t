@@ -37,6 +37,19 @@ unlike($err, qr/PAWPRINT_POOLS/, 'without a word');
 (undef, $set) = recorded('MVFF.spare=1,MVFF.spare=12345,AMS.whatever=1,MVFF.align=64', 'sh', '-c', "echo | $B/prog/mvff >$Dir/out");
 is_deeply([@$set{qw(spare align)}], [[12345], [64]], 'a program with pools of its own') or diag explain $set;
 
+# What a format says of its objects nobody else can know, nor how large the objects of a program are.
+for my $case (['AMS.align=1024', 'collects', 300], ['AMS.align=24', 'collects', 300], ['AMS.header=8', 'collects', 300]) {
+    my ($setting, $program, @arguments) = @$case;
+    ($err, $set) = recorded("AMS.queue=4096,$setting", "$B/prog/$program", @arguments);
+    like $err, qr/^pawprint: PAWPRINT_POOLS: \Q@{[$setting =~ s|=.*||r]}\E: only the program can know that, so it is left aside$/m, "$setting is refused";
+    is_deeply [@$set{qw(align header queue)}], [[16], [0], [4096]], 'and nothing else is' or diag explain $set;
+}
+($err, $set) = recorded('MFS.unitSize=8', 'sh', '-c', "$B/test/pooltest events >$Dir/out");
+like $err, qr/^pawprint: PAWPRINT_POOLS: MFS\.unitSize: only the program can know that, so it is left aside$/m, 'the size of objects is refused';
+is $set->{unitSize}[0], 3000, 'and is what the program says';
+($err, $set) = recorded('AMS.align=16,AMS.header=0', "$B/prog/collects", 300);
+unlike $err, qr/PAWPRINT_POOLS/, 'what the format says, too, is no reason to complain';
+
 for my $wrong ('SGF.emptySlab=9', 'SGF.emptySlabs=', 'SGF.emptySlabs', 'spare=1', '.spare=1', 'Arena.spare=1x', 'Arena.=1') {
     ($err, $set) = recorded("Arena.spare=5,$wrong,SGF.emptySlabs=7", @managed);
     is(() = $err =~ /^pawprint: PAWPRINT_POOLS: \Q$wrong\E: it is no CLASS\.PARAMETER=NUMBER, or the class has no such parameter$/mg, 1,

@@ -89,6 +89,7 @@ static void testRefused(void)
     {"libc:", ResPARAM},            {"libc:M_TOP_PAD=1::M_TOP_PAD=2", ResPARAM},      {"pawprint:a=1", ResPARAM},
     {"libc:M_BLAH=1", ResPARAM},    {"libc:tcache_cuont:1", ResPARAM}, {"libc:M_TOP_PAD:1:M_BLAH:M_TOP_PAD", ResPARAM},
     {"pawprint:SGF.spare=1", ResPARAM}, {"pawprint:MVFF.spare=x", ResPARAM}, {"pawprint:AMS.spare=1", ResPARAM},
+    {"pawprint:MFS.unitSize=8", ResPARAM},
     {"none:a=1", ResPARAM},         {"/no/such/library.so", ResFAIL}, {"tbbmalloc", ResFAIL},
   };
   char error[AllocatorErrorSIZE], name[2 * AllocatorRoomSIZE];
