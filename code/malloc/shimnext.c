@@ -307,6 +307,7 @@ static void shimManage(void)
   next.pool = MMPool();
 
   if (next.pool == NULL) {
+    RawSay("PAWPRINT_MODE", "manage", "there is no memory for a pool, so the program's own malloc serves it");
     shimObserve();
     return;
   }

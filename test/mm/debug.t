@@ -92,6 +92,13 @@ for my $size (1, 16, 100, 1025, 16385, 100_000, 3_000_000) {
     }
 }
 
+# Where the system has no address space for a pool the program's own malloc serves, and finds nothing: that is said.
+for my $options ([@debug], [grep { $_ ne '--debug' } @debug]) {
+    my ($status, $out, $err) = run(@$options, 'sh', '-c', 'ulimit -v 60000; exec "$@"', 'sh', "$B/prog/misuse", 'late', 48);
+    my $said = () = $err =~ /^pawprint: PAWPRINT_MODE: manage: there is no memory for a pool, so the program's own malloc serves it$/mg;
+    is "$status $said", '0 1', 'a program for whose pool there is no memory says so once' or diag $err;
+}
+
 # So they are in the child of a fork, of what its parent did; and what its log has of its own calls is right, too.
 for my $deep ([], ['-s', 16]) {
     my ($recorder, @options) = @debug;
