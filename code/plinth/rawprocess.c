@@ -19,14 +19,6 @@ extern char **environ;
 
 enum { rawOVERFLOW = 65534 }; /* the number that the system gives a user without one in a user namespace */
 
-/* libc's: no thread but this one has ever been created.  Old libraries do not have it. */
-extern char __libc_single_threaded __attribute__((weak));
-
-Bool RawAlone(void)
-{
-  return &__libc_single_threaded != NULL && __libc_single_threaded;
-}
-
 Size RawReadFile(const char *path, char *room, Size size)
 {
   Size done = 0;

@@ -22,6 +22,14 @@
 
 enum { rawNAP = 50000, rawNAPS = 2000 }; /* ns that a locked lock is waited for at a time, and how often */
 
+/* libc's: no thread but this one has ever been created.  Old libraries do not have it. */
+extern char __libc_single_threaded __attribute__((weak));
+
+Bool RawAlone(void)
+{
+  return &__libc_single_threaded != NULL && __libc_single_threaded;
+}
+
 /* Of the calls by this name the one that fills in what <sys/stat.h> has. */
 #if defined(SYS_fstat64) && !defined(__LP64__)
 #define rawSTAT SYS_fstat64
