@@ -197,6 +197,20 @@ static const PoolClassStruct amsClass = {
   .live = amsLive,
 };
 
+/* amsForked -- in the child of a fork, with all locks: a thread that did a whole collection is not there.  What it left
+ * is finished by whoever does the next one. */
+static void amsForked(void)
+{
+  Ring a, p, afterA, afterP;
+
+  RING_FOR(a, &ArenaRegistry, afterA)
+    RING_FOR(p, &RING_ELT(ArenaStruct, arenasRing, a)->poolRing, afterP) {
+      Pool pool = RING_ELT(PoolStruct, arenaRing, p);
+      if (pool->class == &amsClass)
+        PoolAMS(pool)->whole = (LockStruct)LockINITIALIZER;
+    }
+}
+
 Res AMSCreate(Pool *poolReturn, Arena arena, const AMSFormatStruct *format, const PoolParamStruct *params, Count n)
 {
   PoolParamStruct all[PoolParamMAX];
@@ -209,7 +223,7 @@ Res AMSCreate(Pool *poolReturn, Arena arena, const AMSFormatStruct *format, cons
     memcpy(all, params, n * sizeof *all);
   all[n] = (PoolParamStruct){ "align", format->align };
   all[n + 1] = (PoolParamStruct){ "header", format->headerSize };
-  res = AMSThreadsFork();
+  res = AMSThreadsFork(amsForked);
   if (res == ResOK)
     res = PoolCreateOf(poolReturn, arena, &amsClass, all, n + 2);
   if (res == ResOK)

@@ -213,28 +213,38 @@ Bool AMSStep(Pool pool, unsigned us)
   return more;
 }
 
-/* amsCollectFinish -- go on to the end of what is in progress; others get the lock between increments */
+/* amsCollectYield -- between two increments of a whole collection others get the pool's lock */
+static void amsCollectYield(AMS ams)
+{
+  unsigned tries;
+
+  LockRelease(&AMSPool(ams)->lock);
+  for (tries = 0; tries < amsCollectYIELDS && __atomic_load_n(&ams->waiting, __ATOMIC_RELAXED) > 0; ++tries)
+    (void)sched_yield();
+  AMSClaim(ams);
+}
+
+/* amsCollectFinish -- go on to the end of what is in progress, as one step: another thread that wants this, too, waits
+ * for `whole`, and finds nothing left to do */
 static void amsCollectFinish(AMS ams)
 {
   Word trace;
   Bool more;
-  unsigned tries;
 
+  AMSLockClaim(&ams->whole);
   AMSClaim(ams);
   trace = ams->trace;
-  more = ams->phase != AMSPhaseIDLE;
-  if (more)
+  if (ams->phase != AMSPhaseIDLE) {
     EVENT_PW(TraceStepBegin, AMSPool(ams), trace);
-  while (more && amsCollectStep(ams, amsCollectUS) && ams->trace == trace) {
-    LockRelease(&AMSPool(ams)->lock);
-    for (tries = 0; tries < amsCollectYIELDS && __atomic_load_n(&ams->waiting, __ATOMIC_RELAXED) > 0; ++tries)
-      (void)sched_yield();
-    AMSClaim(ams);
-  }
-  if (more)
+    do {
+      more = amsCollectStep(ams, amsCollectUS);
+      if (more)
+        amsCollectYield(ams);
+    } while (more && ams->trace == trace);
     EVENT_PWU(TraceStepEnd, AMSPool(ams), trace, ams->trace == trace ? ams->phase : AMSPhaseIDLE);
-  UNUSED(trace);
+  }
   LockRelease(&AMSPool(ams)->lock);
+  LockRelease(&ams->whole);
 }
 
 Res AMSCollectFor(AMS ams, const char *why)

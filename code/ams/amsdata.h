@@ -108,7 +108,7 @@ typedef struct AMSPendingStruct {
 } AMSPendingStruct;
 
 typedef struct AMSStruct {
-  PoolStruct poolStruct;     /* its lock guards all that follows, but for `epoch` and `waiting` */
+  PoolStruct poolStruct;     /* its lock guards all that follows, but for `epoch`, `waiting` and `whole` */
   AMSFormatStruct format;
   unsigned shift;            /* of a unit: align == 1 << shift */
   Count units;               /* of a small segment */
@@ -117,6 +117,7 @@ typedef struct AMSStruct {
   unsigned pauseUs;
   Word epoch;                /* odd while objects are marked; read without the lock */
   Count waiting;             /* threads that want the lock while a collection has it */
+  LockStruct whole;          /* of the thread that does a collection to its end; before all other locks */
   UnitsStruct tables;        /* bit tables of small segments, but for the marks */
   AMSSide sides;             /* all of them */
   AMSSide *side;             /* ChunkSlotCOUNT places, by slot; NULL: nothing of ours is there */
@@ -288,6 +289,9 @@ extern void AMSFinalFinish(AMS ams);
 /* AMSNow -- ns of a clock that never goes back */
 extern uint64_t AMSNow(void);
 
+/* AMSLockClaim -- claim a lock; the thread that has it may be waiting for the calling one to stop */
+extern void AMSLockClaim(Lock lock);
+
 /* AMSClaim -- claim the pool's lock, before a collection in progress that keeps taking it */
 extern void AMSClaim(AMS ams);
 
@@ -302,8 +306,9 @@ typedef struct AMSStopStruct {
 } AMSStopStruct;
 
 /* AMSThreadsFork -- from now on a fork takes the lock of the list, and those of all pools: the child may collect
+ * forked   the same for all pools: is called in the child, which has these locks
  * errors   ResMEMORY */
-extern Res AMSThreadsFork(void);
+extern Res AMSThreadsFork(void (*forked)(void));
 
 /* AMSThreadsStop -- stop all registered threads but the calling one; the lock of the list is held
  * errors   ResFAIL: one did not come in time, or the calling one is on another stack than its own; none is stopped

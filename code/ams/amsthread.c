@@ -45,8 +45,7 @@ uint64_t AMSNow(void)
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* amsThreadLockClaim -- claim a lock.  The thread that holds it may be waiting for the calling thread to stop. */
-static void amsThreadLockClaim(Lock lock)
+void AMSLockClaim(Lock lock)
 {
 #if defined(__SANITIZE_THREAD__) /* which holds signals back until a function is called that it knows */
   while (!LockTry(lock))
@@ -63,11 +62,11 @@ void AMSClaim(AMS ams)
   if (LIKELY(LockTry(lock)))
     return;
   (void)__atomic_add_fetch(&ams->waiting, 1, __ATOMIC_RELAXED);
-  amsThreadLockClaim(lock);
+  AMSLockClaim(lock);
   (void)__atomic_sub_fetch(&ams->waiting, 1, __ATOMIC_RELAXED);
 }
 
-void AMSThreadsClaim(void) { amsThreadLockClaim(&amsThreadLock); }
+void AMSThreadsClaim(void) { AMSLockClaim(&amsThreadLock); }
 void AMSThreadsRelease(void) { LockRelease(&amsThreadLock); }
 
 static void amsThreadWait(uint32_t *word, uint32_t value, unsigned ms)
@@ -219,10 +218,11 @@ static void amsThreadEnd(void *unused)
   AMSThreadDeregister();
 }
 
-/* A fork has all locks, so no collection begins or goes on meanwhile; the child has the thread that forked, and no
- * other. */
+static void (*amsThreadForked)(void); /* in the child */
 static Bool amsThreadForkHeld; /* amsThreadLock is, by a fork */
 
+/* A fork has all locks but those of whole collections, so no collection begins or goes on meanwhile; the child has the
+ * thread that forked, and no other. */
 static void amsThreadForkPrepare(void)
 {
   amsThreadForkHeld = !MMForkAlone();
@@ -249,13 +249,15 @@ static void amsThreadForkChild(void)
     }
   if (AMSThreadSelf != NULL)
     AMSThreadSelf->tid = (int)syscall(SYS_gettid);
+  amsThreadForked();
   amsThreadForkDone();
 }
 
-Res AMSThreadsFork(void)
+Res AMSThreadsFork(void (*forked)(void))
 {
   static Bool watched;
 
+  __atomic_store_n(&amsThreadForked, forked, __ATOMIC_RELAXED);
   return __atomic_exchange_n(&watched, TRUE, __ATOMIC_RELAXED) ||
                  pthread_atfork(amsThreadForkPrepare, amsThreadForkDone, amsThreadForkChild) == 0
              ? ResOK : ResMEMORY;

@@ -661,9 +661,19 @@ static void testThreads(void)
   PoolDestroy(threadPool);
 }
 
-/* forked -- in the child, in the middle of a collection that other threads' allocation goes along with */
+static void *threadCollects(void *closure)
+{
+  while (__atomic_load_n(&threadGo, __ATOMIC_ACQUIRE))
+    if (AMSCollect(threadPool) != ResOK)
+      abort();
+  return closure;
+}
+
+/* forked -- in the child, in the middle of a collection that other threads' allocation goes along with, and that
+ * another thread may have been doing to its end; whoever waits for that one is ended by the alarm */
 static void forked(Pool pool, AMSAP ap, Object object)
 {
+  (void)alarm(60);
   while (AMSStep(pool, 1000))
     ;
   if (object->size != 16 || make(ap, 1) == NULL || AMSCollect(pool) != ResOK)
@@ -673,7 +683,7 @@ static void forked(Pool pool, AMSAP ap, Object object)
 
 static void testFork(void)
 {
-  pthread_t thread;
+  pthread_t thread, collector;
   AMSAP ap;
   Object object;
   int good, status, bad = 0;
@@ -682,7 +692,8 @@ static void testFork(void)
   threadPool = newPool(NULL, 0);
   threadGo = TRUE;
   ap = newAP(threadPool);
-  if (AMSThreadRegister() != ResOK || pthread_create(&thread, NULL, threadAllocates, &good) != 0)
+  if (AMSThreadRegister() != ResOK || pthread_create(&thread, NULL, threadAllocates, &good) != 0 ||
+      pthread_create(&collector, NULL, threadCollects, NULL) != 0)
     abort();
   object = make(ap, 1);
   for (i = 0; i < 20; ++i) {
@@ -697,6 +708,7 @@ static void testFork(void)
   }
   __atomic_store_n(&threadGo, FALSE, __ATOMIC_RELEASE);
   pthread_join(thread, NULL);
+  pthread_join(collector, NULL);
   TapIs(bad, 0, "a child that is forked during a collection finishes it, allocates and collects");
   TapOk(object->size == 16 && PoolCheck(threadPool), "and so does the parent");
   AMSThreadDeregister();

@@ -121,6 +121,17 @@ for my $flip (@flips) {
     is $flip->{refs}, $refs, "collection $flip->{trace}: a flip has the references of all that was scanned";
 }
 
+# Threads that share a pool: one does a whole collection, and others that want memory meanwhile wait for its end.
+my $shared = "$dir/shared.paw";
+($collections) = do { local $ENV{PAWPRINT_LOG} = $shared; `$B/prog/shares` } =~ /^(\d+) collections$/ or BAIL_OUT('shares fails');
+cmp_ok $collections, '>', 5, 'threads that share a pool make it collect';
+($head) = `$B/bin/eventview collections --json $shared` =~ /^(.*?)"lengths"/s;
+%whole = $head =~ /"(\w+)": ([\d.]+)/g;
+is "$whole{count} $whole{incomplete}", "$collections 0", 'as often as it says';
+is $whole{stops}, $collections, 'each collection of theirs is a stop';
+is $whole{steps}, $collections, 'and one step';
+is $whole{covered}, $whole{paused}, 'and no two of them are at a time: nobody waits in a step for that of another thread';
+
 my $refs = "$dir/refs.paw";
 system("$B/bin/eventrec -k +Ref -o $refs -- $B/prog/collects 500 >/dev/null 2>&1") == 0 or BAIL_OUT('eventrec fails');
 %count = ();
