@@ -20,7 +20,7 @@ static const TypeCacheKnownStruct collectingKnown[] = {
   {"TraceStepBegin", collectingBEGIN, {"PAWU pool", "WU trace"}},
   {"TraceStepEnd", collectingSTOP, {"PAWU pool", "WU trace"}},
   {"TraceEnd", collectingEND, {"PAWU pool", "WU trace", "WU condemned", "WU reclaimed"}},
-  {"TraceAbandon", collectingABANDON, {"PAWU pool"}},
+  {"TraceAbandon", collectingABANDON, {"D seconds"}},
 };
 
 static CollectingRow collectingNew(Collecting collecting, LogEvent event, uint64_t pool, uint64_t number)
@@ -70,14 +70,17 @@ CollectingSumStruct CollectingAll(const CollectingSumStruct *stop, const Collect
   return all;
 }
 
+/* collectingPause -- `row` is NULL where a collection was abandoned: it has none */
 static void collectingPause(Collecting collecting, CollectingRow row, uint64_t begin, uint64_t ns, Bool step)
 {
   uint64_t us = ns / 1000;
   unsigned place = us == 0 ? 0 : 64 - (unsigned)__builtin_clzll(us);
 
-  collectingAdd(step ? &row->step : &row->stop, begin, ns);
   collectingAdd(step ? &collecting->step : &collecting->stop, begin, ns);
   ++(step ? collecting->steps : collecting->stops)[place < CollectingLENGTHS ? place : CollectingLENGTHS - 1];
+  if (row == NULL)
+    return;
+  collectingAdd(step ? &row->step : &row->stop, begin, ns);
   if (!collecting->keeps || collecting->kept == CollectingPausesMAX)
     return;
   if (!Grow(&collecting->pause, &collecting->keptCapacity, collecting->kept, sizeof *collecting->pause))
@@ -87,14 +90,16 @@ static void collectingPause(Collecting collecting, CollectingRow row, uint64_t b
       (CollectingPauseStruct){begin, ns, (uint32_t)(row - collecting->row), step};
 }
 
-static void collectingFlip(Collecting collecting, CollectingRow row, LogEvent event, double seconds)
+/* collectingStop -- registered threads stood still for so long, until this event; returns that in ns */
+static uint64_t collectingStop(Collecting collecting, CollectingRow row, LogEvent event, double seconds)
 {
   /* What a log says may be anything; a pause was not longer than the time until its event. */
-  uint64_t ns = seconds >= 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+  uint64_t ns = seconds >= 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9 + 0.5) : 0;
 
   collectingPause(collecting, row, event->time - (ns < event->time ? ns : event->time), ns, FALSE);
   if (collecting->open == 0)
     collecting->covered += ns;
+  return ns;
 }
 
 /* collectingStepOf -- the step that the event's thread is in, or NULL */
@@ -156,6 +161,8 @@ static Bool collectingEvent(LogRequest request, LogEvent event)
     return FALSE;
   if (plan != NULL && plan->tells == collectingABANDON) {
     ++collecting->abandoned;
+    collecting->abandonedNs +=
+      collectingStop(collecting, NULL, event, LogEventDouble(event, (Index)plan->param[0]));
     return FALSE;
   }
   row = plan == NULL ? NULL : collectingOf(collecting, event, plan);
@@ -165,7 +172,9 @@ static Bool collectingEvent(LogRequest request, LogEvent event)
   }
   switch (plan->tells) {
   case collectingSTART: collectingStart(row, event, plan); break;
-  case collectingFLIP: collectingFlip(collecting, row, event, LogEventDouble(event, (Index)plan->param[2])); break;
+  case collectingFLIP:
+    (void)collectingStop(collecting, row, event, LogEventDouble(event, (Index)plan->param[2]));
+    break;
   case collectingBEGIN: collectingBeginStep(collecting, event); break;
   case collectingSTOP: collectingEndStep(collecting, row, event); break;
   default:

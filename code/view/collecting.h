@@ -1,11 +1,11 @@
 /* collecting.h -- the collections that a log tells of: when, why, how long threads paused, what was taken back
  *
- * A pause is a time in which a thread does not run the program: a stop, in which a collection begins and all
- * registered threads stand still, or a step, in which the one thread that called or allocated marks and sweeps while
+ * A pause is a time in which a thread does not run the program: a stop, in which a collection begins, or is abandoned
+ * because one of them does not stop, and all registered threads stand still, or a step, in which the one thread that called or allocated marks and sweeps while
  * others run.  A whole collection has one step, one in increments has many.  Steps are paired by thread.
  *
  * Always true: rows are as they began, a row's pauses are as they ended;  `stop` and `step` of all are the sums of
- * those of rows
+ * those of rows, and `stop` has those of abandoned collections, too, which have no rows
  *
  * Design: design/view.md .collections      Tests: test/ams/collections.t, test/report/collections.t
  */
@@ -64,7 +64,7 @@ typedef struct CollectingStruct {
   Bool keeps;
   Count open;
   CollectingStepStruct begun[CollectingOPEN]; /* steps that have not ended */
-  uint64_t abandoned;
+  uint64_t abandoned, abandonedNs; /* collections, and how long their stops were */
   uint64_t incomplete, condemned, reclaimed; /* after CollectingOver; the last two by complete ones */
   CollectingSumStruct stop, step;
   uint64_t covered;          /* ns in which there was any pause: where threads collect at a time, it counts once */

@@ -148,8 +148,11 @@ static Bool collectionsText(FILE *out, void *data)
   fprintf(out, "collections    %zu", view->found.rows);
   if (view->found.incomplete > 0)
     fprintf(out, ", of which %llu not complete", (unsigned long long)view->found.incomplete);
-  fprintf(out, "\nabandoned      %llu%s\n", (unsigned long long)view->found.abandoned,
-          view->found.abandoned > 0 ? ": a thread did not stop in time" : "");
+  fprintf(out, "\nabandoned      %llu", (unsigned long long)view->found.abandoned);
+  if (view->found.abandoned > 0)
+    fprintf(out, ": a thread did not stop in time; the others stood still for %.9f s in all, which is among the stops",
+            (double)view->found.abandonedNs / 1e9);
+  putc('\n', out);
   collectionsSumText(out, "stops", "all registered threads stood still for", &view->found.stop, log.first);
   collectionsSumText(out, "steps", "one thread collected while others ran, for", &view->found.step, log.first);
   fprintf(out, "stop or step   in %.2f%% of %.9f s\n", collectionsPercent(view->found.covered, log.last - log.first),
@@ -212,9 +215,11 @@ static Bool collectionsJson(FILE *out, void *data)
 
   LogSummarize(&log, view->log);
   fprintf(out,
-          "{\"count\": %zu, \"incomplete\": %llu, \"abandoned\": %llu, \"condemned\": %llu, \"reclaimed\": %llu,\n ",
+          "{\"count\": %zu, \"incomplete\": %llu, \"abandoned\": %llu, \"abandoned_stopped\": %.9f, "
+          "\"condemned\": %llu, \"reclaimed\": %llu,\n ",
           view->found.rows, (unsigned long long)view->found.incomplete, (unsigned long long)view->found.abandoned,
-          (unsigned long long)view->found.condemned, (unsigned long long)view->found.reclaimed);
+          (double)view->found.abandonedNs / 1e9, (unsigned long long)view->found.condemned,
+          (unsigned long long)view->found.reclaimed);
   collectionsSumsJson(out, &view->found.stop, &view->found.step);
   fprintf(out, ",\n \"covered\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
           (double)view->found.covered / 1e9, all.pauses > 0 ? DocumentSince(log.first, all.longestAt) : 0,

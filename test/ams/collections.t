@@ -121,6 +121,20 @@ for my $flip (@flips) {
     is $flip->{refs}, $refs, "collection $flip->{trace}: a flip has the references of all that was scanned";
 }
 
+# A thread that does not stop in time: the others stand still until the collection is abandoned.
+my $late_thread = "$dir/late_thread.paw";
+do { local $ENV{PAWPRINT_LOG} = $late_thread; `$B/prog/collects 500 - 1 late` };
+is $?, 0, 'a collection is abandoned';
+my ($seconds) = map { $_->[1]{seconds} } events($late_thread, '-E', 'TraceAbandon');
+cmp_ok $seconds, '>', 0.9, 'after a second';
+($head) = `$B/bin/eventview collections --json $late_thread` =~ /^(.*?)"lengths"/s;
+%whole = $head =~ /"(\w+)": ([\d.]+)/g;
+is "$whole{count} $whole{abandoned} $whole{stops}", '10 1 11', 'this is among the stops, besides those of the collections';
+is $whole{longest_stop}, sprintf('%.9f', $seconds), 'of which it is the longest one';
+is $whole{abandoned_stopped}, $whole{longest_stop}, 'it is said apart, too';
+cmp_ok $whole{covered}, '>', $seconds, 'and a part of the time in which threads paused';
+like `$B/bin/eventview collections $late_thread`, qr/^abandoned +1: .* stood still for \Q$whole{longest_stop}\E s in all, .*^stops +11: .* the longest \Q$whole{longest_stop}\E s, /ms, 'people are told';
+
 # Threads that share a pool: one does a whole collection, and others that want memory meanwhile wait for its end.
 my $shared = "$dir/shared.paw";
 ($collections) = do { local $ENV{PAWPRINT_LOG} = $shared; `$B/prog/shares` } =~ /^(\d+) collections$/ or BAIL_OUT('shares fails');

@@ -2,15 +2,16 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- *     collects [OBJECTS [LOG [THREADS]]]
+ *     collects [OBJECTS [LOG [THREADS [late]]]]
  *
  * With LOG (unless that is "-"), it is opened when half is done.  With THREADS, so many others are registered, and do
- * nothing.  Each round allocates so many objects, of which a table keeps some; a
+ * nothing.  With "late", one more does not let itself be stopped when a collection is to begin, which is abandoned.  Each round allocates so many objects, of which a table keeps some; a
  * collection takes the others back.  The last line says what there was: collections, objects reclaimed, and objects
  * and bytes that are left.
  */
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,35 @@ static void idlers(unsigned long count)
   }
 }
 
+static sem_t abandoned;
+
+/* late -- registered, with all signals blocked, until a collection has been abandoned */
+static void *late(void *closure)
+{
+  sigset_t all;
+
+  (void)sigfillset(&all);
+  if (AMSThreadRegister() != ResOK || pthread_sigmask(SIG_BLOCK, &all, NULL) != 0)
+    _exit(1);
+  (void)sem_post(&registered);
+  (void)sem_wait(&abandoned);
+  AMSThreadDeregister();
+  return closure;
+}
+
+static Res abandon(Pool pool)
+{
+  pthread_t thread;
+  Res res;
+
+  if (pthread_create(&thread, NULL, late, NULL) != 0)
+    return ResFAIL;
+  (void)sem_wait(&registered);
+  res = AMSCollect(pool) == ResFAIL ? ResOK : ResFAIL;
+  (void)sem_post(&abandoned);
+  return pthread_join(thread, NULL) == 0 ? res : ResFAIL;
+}
+
 int main(int argc, char **argv)
 {
   unsigned long objects = argc > 1 ? strtoul(argv[1], NULL, 0) : 5000, round, i, made = 0, left = 0;
@@ -80,6 +110,8 @@ int main(int argc, char **argv)
     return 1;
   idlers(argc > 3 ? strtoul(argv[3], NULL, 0) : 0);
   EventLabel(pool, EventIntern("the objects"));
+  if (argc > 4 && strcmp(argv[4], "late") == 0 && abandon(pool) != ResOK)
+    return 1;
   for (round = 0; round < ROUNDS; ++round) {
     for (i = 0; i < objects; ++i) {
       Size size = i % 1000 == 0 ? 50000 : 16 + i % 7 * 16;
