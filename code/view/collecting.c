@@ -98,7 +98,7 @@ static uint64_t collectingStop(Collecting collecting, CollectingRow row, LogEven
 
   collectingPause(collecting, row, event->time - (ns < event->time ? ns : event->time), ns, FALSE);
   if (collecting->open == 0)
-    collecting->covered += ns;
+    collecting->covered += ns < event->time - collecting->only->from ? ns : event->time - collecting->only->from;
   return ns;
 }
 
@@ -193,6 +193,35 @@ static Bool collectingChoose(void *data, LogProcess process, EventType type)
   return (TypeCacheKnows(type, collectingKnown, ARRAY_LENGTH(collectingKnown)) ||
           collecting->request.count != UINT64_MAX) &&
          LogRequestChooses((LogRequest)collecting->only, process, type);
+}
+
+/* collectingKinds -- the bits of the kinds that tell of collections */
+static uint32_t collectingKinds(Registry registry)
+{
+  uint32_t kinds = 0;
+  Index i;
+
+  for (i = 0; i < registry->count; ++i)
+    if (registry->types[i].kind < 32 &&
+        TypeCacheKnows(&registry->types[i], collectingKnown, ARRAY_LENGTH(collectingKnown)))
+      kinds |= (uint32_t)1 << registry->types[i].kind;
+  return kinds;
+}
+
+Bool CollectingKnown(Log log)
+{
+  uint32_t there = LogKindsThere(log);
+  Index i;
+
+  for (i = 0; i < LogProcesses(log); ++i) {
+    LogProcess process = LogProcessAt(log, i);
+    const HeaderSentStruct *sent = &process->header.sent;
+    uint32_t on = sent->ticks != 0 ? sent->first | sent->now : 0;
+    if (process->header.role[0] == '\0' && process->registry != NULL &&
+        (collectingKinds(process->registry) & (there | on)) != 0)
+      return TRUE;
+  }
+  return FALSE;
 }
 
 void CollectingInit(Collecting collecting, const LogRequestStruct *only, OfProcess of, Bool keeps)

@@ -1,8 +1,9 @@
 /* collecting.h -- the collections that a log tells of: when, why, how long threads paused, what was taken back
  *
  * A pause is a time in which a thread does not run the program: a stop, in which a collection begins, or is abandoned
- * because one of them does not stop, and all registered threads stand still, or a step, in which the one thread that called or allocated marks and sweeps while
- * others run.  A whole collection has one step, one in increments has many.  Steps are paired by thread.
+ * because one of them does not stop, and all registered threads stand still, or a step, in which the one thread that
+ * called or allocated marks and sweeps while others run.  A whole collection has one step, one in increments has many.
+ * Steps are paired by thread.
  *
  * Always true: rows are as they began, a row's pauses are as they ended;  `stop` and `step` of all are the sums of
  * those of rows, and `stop` has those of abandoned collections, too, which have no rows
@@ -67,13 +68,17 @@ typedef struct CollectingStruct {
   uint64_t abandoned, abandonedNs; /* collections, and how long their stops were */
   uint64_t incomplete, condemned, reclaimed; /* after CollectingOver; the last two by complete ones */
   CollectingSumStruct stop, step;
-  uint64_t covered;          /* ns in which there was any pause: where threads collect at a time, it counts once */
+  uint64_t covered;          /* ns of the time that was chosen in which there was any pause: where threads collect at a
+                                time, it counts once */
   uint64_t openSince;        /* if any step is open */
   uint64_t stops[CollectingLENGTHS], steps[CollectingLENGTHS]; /* by length */
 } CollectingStruct, *Collecting;
 
 /* CollectingAll -- of stops and steps together */
 extern CollectingSumStruct CollectingAll(const CollectingSumStruct *stop, const CollectingSumStruct *step);
+
+/* CollectingKnown -- can the log have all collections?  Some process had their kind on, or has events of it. */
+extern Bool CollectingKnown(Log log);
 
 /* CollectingInit -- for the events that `only` chooses, of the processes `of` or all; `keeps`: pauses are wanted one by
  * one.  CollectingFinish frees the memory. */

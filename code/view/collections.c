@@ -82,6 +82,15 @@ static double collectionsPercent(uint64_t part, uint64_t whole)
   return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
+/* collectionsSpan -- ns of the log's time that were chosen */
+static uint64_t collectionsSpan(collectionsView view, const LogSummaryStruct *log)
+{
+  uint64_t from = view->only->from > log->first ? view->only->from : log->first;
+  uint64_t to = view->only->to < log->last ? view->only->to : log->last;
+
+  return to > from ? to - from : 0;
+}
+
 /* ---- Text ---- */
 
 static void collectionsLengthsText(FILE *out, collectionsView view)
@@ -142,9 +151,11 @@ static Bool collectionsText(FILE *out, void *data)
   collectionsView view = data;
   Bool paused = view->found.stop.pauses + view->found.step.pauses > 0;
   LogSummaryStruct log;
+  uint64_t span;
   Index i;
 
   LogSummarize(&log, view->log);
+  span = collectionsSpan(view, &log);
   fprintf(out, "collections    %zu", view->found.rows);
   if (view->found.incomplete > 0)
     fprintf(out, ", of which %llu not complete", (unsigned long long)view->found.incomplete);
@@ -155,8 +166,8 @@ static Bool collectionsText(FILE *out, void *data)
   putc('\n', out);
   collectionsSumText(out, "stops", "all registered threads stood still for", &view->found.stop, log.first);
   collectionsSumText(out, "steps", "one thread collected while others ran, for", &view->found.step, log.first);
-  fprintf(out, "stop or step   in %.2f%% of %.9f s\n", collectionsPercent(view->found.covered, log.last - log.first),
-          (double)(log.last - log.first) / 1e9);
+  fprintf(out, "stop or step   in %.2f%% of %.9f s\n", collectionsPercent(view->found.covered, span),
+          (double)span / 1e9);
   fputs("reclaimed      ", out);
   SayBytes(out, view->found.reclaimed);
   fprintf(out, ", %.1f%% of what there was\n", collectionsPercent(view->found.reclaimed, view->found.condemned));
@@ -169,6 +180,8 @@ static Bool collectionsText(FILE *out, void *data)
     collectionsRowText(out, view, &view->found.row[i], log.first);
   if (view->found.rows > view->top)
     fprintf(out, "and %zu other%s (--top)\n", view->found.rows - view->top, TextPlural(view->found.rows - view->top));
+  if (!CollectingKnown(view->log))
+    fputs("no Trace events: nothing is known of collections\n", out);
   CaveatsText(out, view->log);
   return TRUE;
 }
@@ -223,7 +236,7 @@ static Bool collectionsJson(FILE *out, void *data)
   collectionsSumsJson(out, &view->found.stop, &view->found.step);
   fprintf(out, ",\n \"covered\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
           (double)view->found.covered / 1e9, all.pauses > 0 ? DocumentSince(log.first, all.longestAt) : 0,
-          (double)(log.last - log.first) / 1e9);
+          (double)collectionsSpan(view, &log) / 1e9);
   fputs("\"lengths\": [", out);
   for (i = 0; i < CollectingLENGTHS; ++i) {
     unsigned long long stops = view->found.stops[i], steps = view->found.steps[i];
@@ -238,7 +251,7 @@ static Bool collectionsJson(FILE *out, void *data)
     fputs(i == 0 ? "\n  " : ",\n  ", out);
     collectionsRowJson(out, view, &view->found.row[i], log.first);
   }
-  fputs("],\n ", out);
+  fprintf(out, "],\n \"collections_known\": %s, ", CollectingKnown(view->log) ? "true" : "false");
   CaveatsJson(out, view->log);
   fputs("}\n", out);
   return TRUE;

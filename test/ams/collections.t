@@ -135,6 +135,24 @@ is $whole{abandoned_stopped}, $whole{longest_stop}, 'it is said apart, too';
 cmp_ok $whole{covered}, '>', $seconds, 'and a part of the time in which threads paused';
 like `$B/bin/eventview collections $late_thread`, qr/^abandoned +1: .* stood still for \Q$whole{longest_stop}\E s in all, .*^stops +11: .* the longest \Q$whole{longest_stop}\E s, /ms, 'people are told';
 
+# Of a part of the time.  The first collection is seen for a part of its stop.
+my ($flip) = `$B/bin/eventcnv -E TraceAbandon $late_thread` =~ /^(\S+)/;
+my ($from, $to) = map { sprintf '%.9f', $_ } $flip - 0.25, $flip + 0.25e-3;
+($head) = `$B/bin/eventview collections --from $from --to $to --json $late_thread` =~ /^(.*?)"lengths"/s;
+%whole = $head =~ /"(\w+)": ([\d.]+)/g;
+is $whole{duration}, sprintf('%.9f', $to - $from), 'what is shown of a part of the time is of so much time';
+cmp_ok abs($whole{covered} - 0.25), '<', 0.25e-3, 'of which threads paused only in that part';
+like `$B/bin/eventview collections --from $from --to $to $late_thread`, qr/^stop or step +in (?:99\.\d+|100\.00)% of \Q$whole{duration}\E s$/m, 'people are told';
+unlike `$B/bin/eventview collections --to 0 $late_thread`, qr/nothing is known/, 'no collection in a part is something that is known';
+
+# Where nothing tells of collections.
+my $without = "$dir/without.paw";
+do { local @ENV{qw(PAWPRINT_LOG PAWPRINT_KINDS)} = ($without, '-Trace'); `$B/prog/collects 500` };
+like `$B/bin/eventview collections $without`, qr/^no Trace events: nothing is known of collections$/m, 'it is said if there are no events of collections';
+like `$B/bin/eventview collections --json $without`, qr/"collections_known": false/, 'in JSON, too';
+do { local $ENV{PAWPRINT_LOG} = "$dir/idle.paw"; `$B/prog/shares 0` };
+like `$B/bin/eventview collections --json $dir/idle.paw`, qr/"count": 0,.*"collections_known": true/s, 'and not of a program that has not collected';
+
 # Threads that share a pool: one does a whole collection, and others that want memory meanwhile wait for its end.
 my $shared = "$dir/shared.paw";
 ($collections) = do { local $ENV{PAWPRINT_LOG} = $shared; `$B/prog/shares` } =~ /^(\d+) collections$/ or BAIL_OUT('shares fails');
