@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/spans.h"
+#include "base/aver.h"
 #include "base/grow.h"
 #include "base/say.h"
 #include "export/jsondocument.h"
@@ -37,11 +38,15 @@ static const TypeCacheKnownStruct footprintKnown[] = {
   {"MachineSample", footprintROUND, {NULL}}, /* told each time that all are looked at */
 };
 
-/* One process, by its number.  One that has ended has nothing now; its end is kept, for it may turn out to live. */
+/* One process of the log, by its number.  One that has ended has nothing now; its end is kept, for it may turn out to
+ * live.  The emitters in one process of the system are processes of the log: one of them, the bearer, has for all what
+ * is resident, which ends with the last of them. */
 typedef struct footprintProcessStruct {
   Bool met, ended;
   LogProcess log;
   uint32_t older;                /* 1 + the number of one met before with a number like its, or 0 */
+  uint32_t bearer;               /* 1 + the number of its bearer, or of one that has that one; 0: it is one itself */
+  uint32_t alive;                /* a bearer: how many that have it, itself included, have not ended */
   SpansStruct spans;
   uint64_t limit;                /* the break told last, or 0 */
   uint64_t region;               /* bytes of what is resident that are the recording's */
@@ -103,33 +108,100 @@ static void footprintSet(Footprint footprint, footprintProcess process, Footprin
   }
 }
 
+/* footprintBearer -- who has what is resident of the process of the system that this one is in */
+static footprintProcess footprintBearer(Footprint footprint, footprintProcess process)
+{
+  while (process->bearer != 0)
+    process = &footprint->process[process->bearer - 1];
+  return process;
+}
+
+static void footprintEndOf(Footprint footprint, footprintProcess process, FootprintKind kind)
+{
+  process->bytes[kind].end = process->now[kind];
+  footprint->bytes[kind].end += process->now[kind];
+  footprint->now[kind] -= process->now[kind];
+  process->now[kind] = 0;
+}
+
 void FootprintEnd(Footprint footprint, Index number)
 {
-  footprintProcess process = number < footprint->processes ? &footprint->process[number] : NULL;
-  FootprintKind kind;
+  footprintProcess process = number < footprint->processes ? &footprint->process[number] : NULL, bearer;
 
   if (process == NULL || !process->met || process->ended)
     return;
   process->ended = TRUE;
-  for (kind = 0; kind < FootprintKINDS; ++kind) {
-    process->bytes[kind].end = process->now[kind];
-    footprint->bytes[kind].end += process->now[kind];
-    footprint->now[kind] -= process->now[kind];
-    process->now[kind] = 0;
-  }
+  footprintEndOf(footprint, process, FootprintMAPPED);
+  bearer = footprintBearer(footprint, process);
+  AVER(bearer->alive > 0);
+  if (--bearer->alive == 0)
+    footprintEndOf(footprint, bearer, FootprintRESIDENT);
 }
 
-/* footprintRevive -- it had not: what looked like its end was that of the program it was before */
+static void footprintReviveOf(Footprint footprint, footprintProcess process, FootprintKind kind, uint64_t time)
+{
+  uint64_t bytes = process->bytes[kind].end;
+
+  footprint->bytes[kind].end -= bytes;
+  process->bytes[kind].end = 0;
+  if (process->bytes[kind].known)
+    footprintSet(footprint, process, kind, bytes, time);
+}
+
+/* footprintBeside -- another process of the log with the same number that lives, and so is in the same process of the
+ * system; `until`: only if it has blocks later than that, for it may have become this one; or NULL */
+static footprintProcess footprintBeside(Footprint footprint, footprintProcess process, uint64_t until)
+{
+  const HeaderStruct *header = &process->log->header;
+  uint32_t at = footprint->recent[header->pid % footprintBUCKETS];
+
+  for (; at != 0 && header->boot[0] != '\0'; at = footprint->process[at - 1].older) {
+    footprintProcess other = &footprint->process[at - 1];
+    if (other != process && !other->ended && other->log->header.pid == header->pid &&
+        strcmp(other->log->header.boot, header->boot) == 0 && LogProcessNewest(footprint->log, at - 1) > until)
+      return other;
+  }
+  return NULL;
+}
+
+/* footprintBear -- `bearer`, which lives, has from now on what is resident for all that `process` had it for */
+static void footprintBear(Footprint footprint, footprintProcess bearer, footprintProcess process, uint64_t time)
+{
+  FootprintBytes to = &bearer->bytes[FootprintRESIDENT], from = &process->bytes[FootprintRESIDENT];
+  uint64_t bytes = process->now[FootprintRESIDENT] + from->end; /* one of them is 0: has it ended? */
+
+  footprint->now[FootprintRESIDENT] -= process->now[FootprintRESIDENT];
+  footprint->bytes[FootprintRESIDENT].end -= from->end;
+  if (!to->known && from->known)
+    footprintSet(footprint, bearer, FootprintRESIDENT, bytes, time);
+  if (from->peak > to->peak) {
+    to->peak = from->peak;
+    to->peakTime = from->peakTime;
+  }
+  if (bearer->region == 0)
+    bearer->region = process->region;
+  bearer->alive += process->alive;
+  process->alive = 0;
+  process->now[FootprintRESIDENT] = 0;
+  *from = (FootprintBytesStruct){.known = FALSE};
+  process->bearer = (uint32_t)(bearer - footprint->process) + 1;
+}
+
+/* footprintRevive -- it had not: what looked like its end was that of the program it was before, or the first event of
+ * another emitter in the same process */
 static void footprintRevive(Footprint footprint, footprintProcess process, uint64_t time)
 {
-  FootprintKind kind;
+  footprintProcess beside = footprintBeside(footprint, process, 0), bearer;
 
   process->ended = FALSE;
-  for (kind = 0; kind < FootprintKINDS; ++kind) {
-    footprint->bytes[kind].end -= process->bytes[kind].end;
-    if (process->bytes[kind].known)
-      footprintSet(footprint, process, kind, process->bytes[kind].end, time);
+  footprintReviveOf(footprint, process, FootprintMAPPED, time);
+  bearer = footprintBearer(footprint, process);
+  if (beside != NULL && footprintBearer(footprint, beside) != bearer) {
+    footprintBear(footprint, footprintBearer(footprint, beside), bearer, time);
+    bearer = footprintBearer(footprint, process);
   }
+  if (bearer->alive++ == 0)
+    footprintReviveOf(footprint, bearer, FootprintRESIDENT, time);
 }
 
 /* footprintOlder -- of those met, the one before this that has the same number on the same machine; or NULL */
@@ -143,14 +215,19 @@ static footprintProcess footprintOlder(Footprint footprint, uint32_t at, const H
   return NULL;
 }
 
-static void footprintMeet(Footprint footprint, footprintProcess process, LogProcess log)
+static void footprintMeet(Footprint footprint, footprintProcess process, LogProcess log, uint64_t time)
 {
   uint32_t *recent = &footprint->recent[log->header.pid % footprintBUCKETS];
+  footprintProcess beside;
 
   process->met = TRUE;
   process->log = log;
+  beside = footprintBeside(footprint, process, time);
   process->older = *recent;
   *recent = (uint32_t)log->number + 1;
+  if (beside != NULL)
+    footprintBear(footprint, footprintBearer(footprint, beside), process, time);
+  ++footprintBearer(footprint, process)->alive;
 }
 
 /* footprintOf -- the process of an event, or NULL: no memory */
@@ -168,7 +245,7 @@ static footprintProcess footprintOf(Footprint footprint, LogEvent event)
   }
   process = &footprint->process[number];
   if (UNLIKELY(!process->met))
-    footprintMeet(footprint, process, event->process);
+    footprintMeet(footprint, process, event->process, event->time);
   if (UNLIKELY(process->ended))
     footprintRevive(footprint, process, event->time);
   return process;
@@ -274,7 +351,8 @@ static void footprintSample(Footprint footprint, LogEvent event, TypeCacheTell p
   footprintProcess process =
     footprintOlder(footprint, footprint->recent[pid % footprintBUCKETS], &event->process->header, pid);
 
-  if (process == NULL || process->ended || bytes == 0) /* a process that is only waited for has none */
+  process = process == NULL ? NULL : footprintBearer(footprint, process);
+  if (process == NULL || process->alive == 0 || bytes == 0) /* a process that is only waited for has none */
     return;
   if (plan->tells == footprintREGION) {
     process->region = bytes;
@@ -321,6 +399,7 @@ void FootprintEvent(Footprint footprint, LogEvent event)
   case footprintSAMPLE:
   case footprintREGION: footprintSample(footprint, event, plan); break;
   case footprintPEAK:
+    process = footprintBearer(footprint, process);
     footprintPeak(footprint, process, footprintOwnBytes(process, LogEventWord(event, (Index)plan->param[0])), event->time);
     break;
   case footprintROUND: footprintRound(footprint, process, event->time); break;

@@ -1,8 +1,9 @@
 /* footprint.h -- memory of a process besides its heap: its mappings, and how much of all is resident
  *
  * Mappings are those that programs make and remove themselves, by mmap, munmap, mremap, brk and sbrk; each process has
- * what it mapped, and a child of fork none of its parent's.  Resident bytes are the collector's samples.  Events are
- * known by their names, so that what has no such events says so.
+ * what it mapped, and a child of fork none of its parent's.  Resident bytes are the collector's samples; where several
+ * processes of the log are emitters in one of the system, one of them has these for all.  Events are known by their
+ * names, so that what has no such events says so.
  *
  * Always true:
  *   the family's bytes are the sums over its processes that live, modulo 2^64; a process that has ended has none

@@ -210,6 +210,46 @@ static void testTwo(void)
   memoryDone(footprint, log);
 }
 
+/* testOneResident -- what is resident of such a process counts once, whichever library it is told of
+ *
+ * early   the first one has one block of its kind, from before the second one's first event: it seems to have ended */
+static void testOneResident(Bool early)
+{
+  FootprintBytesStruct bytes;
+  Footprint footprint;
+  Count known = 0;
+  Index i;
+  Log log;
+
+  memoryBegin(EventRegistryTEXT);
+  MakeBlockBegin(&block, process[0], 20, EventKindSystem, 0, 100);
+  if (!MakeEvent(&block, EventProcessPeakCODE, 100, (uint64_t[]){3000}, NULL) ||
+      (early && !MakeEvent(&block, EventProcessPeakCODE, 130, (uint64_t[]){9100}, NULL)))
+    abort();
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  sequence[0] = 1;
+  memoryMap(1, 110, 64, 20);
+  memoryOne(collector, EventKindSystem, EventProcessRegionCODE, 119, (uint64_t[]){20, 100}, NULL);
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 120, (uint64_t[]){20, 1, 5100, 1, 1, 1, 1, 1}, NULL);
+  if (!early)
+    memoryOne(process[0], EventKindSystem, EventProcessPeakCODE, 130, (uint64_t[]){9100}, NULL);
+  memoryMap(1, 140, 96, 2);
+  memoryOne(collector, EventKindSystem, EventProcessExitCODE, 150, (uint64_t[]){20, 0}, "exit");
+  memoryOne(collector, EventKindSystem, EventProcessSampleCODE, 160, (uint64_t[]){20, 1, 9900, 1, 1, 1, 1, 1}, NULL);
+  footprint = memoryRead(&log);
+  bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
+  TapIs(bytes.peak, 9000, "what was resident at most, of a process with two libraries");
+  TapIs(bytes.end, 5000, "and at its end");
+  for (i = 0; i < LogProcesses(log); ++i) {
+    bytes = FootprintBytesOf(footprint, FootprintRESIDENT, &i);
+    known += bytes.known;
+    if (bytes.known)
+      TapOk(bytes.peak == 9000 && bytes.end == 5000, "is that of one of the two");
+  }
+  TapIs(known, 1, "and not of the other one");
+  memoryDone(footprint, log);
+}
+
 /* testBreak -- where the break was before is told; in logs of registry 1.0 it is where it was put last */
 static void testBreak(Bool old)
 {
@@ -282,6 +322,8 @@ int main(void)
   testPeak();
   testLate();
   testTwo();
+  testOneResident(FALSE);
+  testOneResident(TRUE);
   testBreak(FALSE);
   testBreak(TRUE);
   testScarce();
