@@ -22,13 +22,16 @@ enum { debugDEPTH = 16 }; /* frames of a stack, where events have fewer */
 static Pool debugPool;
 
 /* DEBUG_NOTE -- in a function that is not inlined: its caller's stack is who calls the pool now.  Without a tree of
- * stacks the site is the return address. */
+ * stacks the site is the return address; and where the tree has no more numbers for inner frames it is the innermost
+ * one's address, which is larger than any number. */
 #define DEBUG_NOTE() \
   do { \
     StackWalk walk_ = StackTreeNodes != NULL ? ShimWalk() : NULL; \
     PoolDebugSite = walk_ != NULL            ? StackWalkCaller(walk_, 0) \
                     : StackTreeNodes != NULL ? StackTreeNode(StackBROKEN, (Word)SITE - 1) \
                                              : (Word)SITE; \
+    if (UNLIKELY(walk_ != NULL && (PoolDebugSite & StackSHORT) != 0)) \
+      PoolDebugSite = StackWalkInner(walk_); \
   } while (0)
 
 static __attribute__((noinline)) void *debugMalloc(size_t size)
@@ -95,10 +98,10 @@ static size_t debugUsable(const void *p)
 /* debugFrames -- the frames of a stack */
 static Count debugFrames(Word at[], Count max, Word site)
 {
-  StackNumber node = (StackNumber)site & ~StackSHORT;
+  StackNumber node = (StackNumber)site;
   Count n = 0;
 
-  if (StackTreeNodes == NULL) {
+  if (StackTreeNodes == NULL || site >= StackTreeMAX) {
     at[0] = site;
     return 1;
   }

@@ -445,6 +445,15 @@ StackNumber StackWalkFrom(StackWalk walk, Word from, Word at, Word sp, Word bp)
   return result;
 }
 
+Word StackWalkInner(StackWalk walk)
+{
+  Index i = walk->count;
+
+  while (i > 0 && omitted(walk->frames[i].at))
+    --i;
+  return i > 0 ? walk->frames[i].at : 0;
+}
+
 Bool StackWalkCheck(StackWalk walk)
 {
   Index i;

@@ -86,6 +86,10 @@ extern StackNumber StackWalkFrom(StackWalk walk, Word from, Word at, Word sp, Wo
  * walk; cost: a comparison for each frame that is found */
 extern void StackWalkOmit(Word base, Word limit);
 
+/* StackWalkInner -- of the last walk, an address inside the call of the innermost frame that is not omitted; 0: none is
+ * known */
+extern Word StackWalkInner(StackWalk walk);
+
 /* StackWalkForget -- numbers that were given are void (StackTreeForget), or code was unloaded (RowCacheForget) */
 extern void StackWalkForget(void);
 

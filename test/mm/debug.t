@@ -6,6 +6,7 @@ use strict;
 use warnings;
 no warnings 'portable'; # addresses have more than 32 bits
 use lib 'test/lib';
+use Cwd qw(abs_path);
 use EndToEnd qw($Dir run);
 use Test::More;
 
@@ -152,6 +153,15 @@ for my $act (qw(twice inner global beyond late)) {
     my $told = () = $err =~ /^pawprint: $says{$acts{$act}}: /mg;
     is $status, 0, "$act, a hundred times: the program goes on to its end";
     is $told, 100, 'having been told of each';
+}
+
+# Where no numbers are left for the frames of stacks, the place itself is named all the same.
+SKIP: {
+    skip 'the library is built for a sanitizer', 1 if $ENV{SAN};
+    local %ENV = (%ENV, PAWPRINT_MODE => 'manage', PAWPRINT_DEBUG => 1, PAWPRINT_BUFFER => 'none', LD_PRELOAD => abs_path("$B/lib/libpawprint.so"));
+    my (undef, undef, $err) = run("$B/prog/manystacks");
+    my @places = $err =~ /^pawprint: (?:found|allocated|freed)\b[^\n]*\npawprint:   \S+ \S*\/manystacks\+[^\n]*\n(?=pawprint: \w)/mg;
+    is scalar @places, 3, 'after a million different frames a second free is told with its places' or diag $err;
 }
 
 # Without --debug the events say who allocated; and if they do not reach back so far, that is said.
