@@ -408,8 +408,8 @@ static uint64_t missingUndropped(Table table, Dropped dropped)
   return blocks > dropped->blocks ? blocks - dropped->blocks : 0;
 }
 
-/* missingAgain -- of a header block that was cut short, and behind which something was written, nobody misses anything if
- * there is another one of its process: what is missing of that is told by itself */
+/* missingAgain -- a header block that was cut short, and behind which something was written, is no loss if the process
+ * has another one that is whole.  Other checks report what the process lacks. */
 static void missingAgain(DamagedRanges regions, Table table)
 {
   Index i;

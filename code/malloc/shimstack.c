@@ -103,8 +103,8 @@ void ShimStackKeep(void)
   stackKept = TRUE;
 }
 
-/* stackOwn -- the numbers are this process's: a child of a fork, also of one that libc knows nothing of, begins anew;
- * or its log is told all that its parent's was, if numbers are kept elsewhere */
+/* stackOwn -- the numbers are this process's: a child of a fork, also of one that libc knows nothing of, begins anew.
+ * If others keep numbers (ShimStackKeep), they stay valid, and the child emits all frames again for its own log. */
 static void stackOwn(Emitter emitter)
 {
   uint64_t before = __atomic_exchange_n(&stackIdentity, emitter->identity, __ATOMIC_ACQ_REL);

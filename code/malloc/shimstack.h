@@ -54,7 +54,7 @@ extern void ShimCode(Word at);
 
 /* ShimStackKeep -- numbers are kept where this file does not know: the child of a fork goes on with its parent's, instead
  * of giving them out anew.  Before a second thread begins.
- * cost: an event for each frame in the child's log, where frames are told */
+ * cost: the child emits an event for each frame, if the log has frames */
 extern void ShimStackKeep(void);
 
 /* ShimStackTell -- tell all frames once more, for a log that begins now

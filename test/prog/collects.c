@@ -5,8 +5,8 @@
  *     collects [OBJECTS [LOG [THREADS [late]]]]
  *
  * With LOG (unless that is "-"), it is opened when half is done.  With THREADS, so many others are registered, and do
- * nothing.  With "late", one more does not let itself be stopped when a collection is to begin, which is abandoned.  Each round allocates so many objects, of which a table keeps some; a
- * collection takes the others back.  The last line says what there was: collections, objects reclaimed, and objects
+ * nothing.  With "late", one more does not let itself be stopped when a collection is to begin, which is abandoned.
+ * Each round allocates so many objects, of which a table keeps some; a collection takes the others back.  The last line says what there was: collections, objects reclaimed, and objects
  * and bytes that are left.
  */
 #include <pthread.h>
@@ -17,27 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ams/ams.h"
+#include "amslist.h"
 #include "emit/pawprint.h"
 #include "mm/arena.h"
 
 enum { ROUNDS = 10, KEPT = 500 };
-
-typedef struct ObjectStruct {
-  Word size;
-  Addr next;
-} ObjectStruct, *Object;
-
-static void formatScan(AMSScan scan, Addr ref, Addr base, Addr limit)
-{
-  (void)base;
-  (void)limit;
-  AMSFix(scan, ((Object)(void *)ref)->next);
-}
-
-static Addr formatSkip(Addr ref) { return (Addr)((Word)ref + ((Object)(void *)ref)->size); }
-
-static const AMSFormatStruct format = { 16, 0, formatScan, formatSkip };
 
 static Addr kept[KEPT], weak[100000];
 

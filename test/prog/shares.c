@@ -10,26 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ams/ams.h"
+#include "amslist.h"
 #include "mm/arena.h"
 
 enum { THREADS = 16, LISTS = 20, LENGTH = 3000, THRESHOLD = 256 << 10 };
-
-typedef struct ObjectStruct {
-  Word size;
-  Addr next;
-} ObjectStruct, *Object;
-
-static void formatScan(AMSScan scan, Addr ref, Addr base, Addr limit)
-{
-  (void)base;
-  (void)limit;
-  AMSFix(scan, ((Object)(void *)ref)->next);
-}
-
-static Addr formatSkip(Addr ref) { return (Addr)((Word)ref + ((Object)(void *)ref)->size); }
-
-static const AMSFormatStruct format = { 16, 0, formatScan, formatSkip };
 
 static Pool pool;
 static Addr kept[THREADS];
