@@ -37,6 +37,7 @@ enum {
 _Static_assert(sizeof(DebugStruct) <= (1u << debugSHIFT), "a header has no room before the object");
 
 #define debugIDLE    ((Word)0xfdfdfdfdfdfdfdfdu) /* what programs seldom write */
+#define debugLAST    ((Word)0xff << (WORD_WIDTH - 8)) /* the last byte of a word in memory: little-endian */
 #define debugFILL    ((Size)32 << 10) /* bytes at each end of an object that are filled; all, if there are no more */
 #define debugLARGE   ((Size)64 << 10) /* bytes from which on an object is resized in its place, if it can be */
 #define debugRETURN  ((Size)1 << 20)  /* bytes from which on the middle of an object in quarantine is decommitted */
@@ -72,7 +73,9 @@ static inline Word debugMix(Word sum, Word word)
 }
 
 /* debugState -- what `check` is of an object in a state.  All is in it that the program might write over: but of one
- * that is free nothing of its free, which is written afterwards, and of one that was given back nothing at all. */
+ * that is free nothing of its free, which is written afterwards, and of one that was given back nothing at all.  Its
+ * last byte, which lies right before the object, is that of a fence: a random one would be 0 already, now and then,
+ * where the program writes a 0. */
 static Word debugState(Debug header, Word state)
 {
   Word sum = debugKey ^ (Word)header;
@@ -89,7 +92,7 @@ static Word debugState(Debug header, Word state)
     sum = debugMix(sum, header->freeTime);
     sum = debugMix(sum, header->freeThread);
   }
-  return sum * 0x9e37 + state;
+  return ((sum * 0x9e37 + state) & ~debugLAST) | (debugIDLE & debugLAST);
 }
 
 /* debugRounded -- bytes of an object and its fence */

@@ -86,7 +86,7 @@ static void inFront(Pool pool, Size size)
 {
   char *p = take(pool, size);
 
-  p[-8] = 1;
+  p[-8] = (char)~p[-8]; /* what is written must be something else */
   give(pool, p, size);
 }
 
@@ -251,6 +251,7 @@ static Bool makeOne(Pool pool, Index i, uint64_t *state)
   object[i].p = (void *)addr;
   object[i].byte = way == 1 ? 0 : PoolDebugFRESH;
   if (res != ResOK || PoolDebugSize(pool, addr) != size || (Word)addr % (way == 2 ? align : 16) != 0 ||
+      object[i].p[-1] != PoolDebugFENCE || /* so that a 0 there is always found */
       !whole(i, size < 60000 ? size : 30000))
     return FALSE;
   fill(i, size, 1 + (unsigned)(TapRandom(state) % 250));
