@@ -284,6 +284,7 @@ install: all | $(GEN)
 	  to=$${h#code/}; to=$${to#$(B)/gen/}; install -D -m 644 $$h $(dest)/include/pawprint/$$to || exit 1; done)
 	for page in man/*.[0-9]; do \
 	  install -D -m 644 $$page $(dest)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	install -D -m 644 -t $(dest)/share/doc/pawprint/design design/*.md
 	$(if $(SCRIPTS),install -D -m 644 -t $(dest)/share/pawprint $(SCRIPTS))
 	for f in $(EMITTER_FILES); do install -D -m 644 $$f $(dest)/share/pawprint/$$f || exit 1; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: pawprint' 'Description: telemetry of memory managers' \
