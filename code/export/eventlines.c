@@ -32,7 +32,7 @@ struct WriterStruct {
   Output output;
   StringsStruct strings;     /* interned strings and labels */
   LabelsStruct labels;      /* which number or address has which of them */
-  CodeSymbols symbols;         /* the owner's: what is at code addresses; or NULL */
+  CallsStruct calls;         /* what is at code addresses, and stacks; `symbols` is NULL: they are not told */
   Bool failed;               /* there was no memory for one of them */
   StringsStruct columns;     /* of CSV */
   TypeCacheStruct forms;     /* FormStruct; no pieces: not made yet */
@@ -100,31 +100,43 @@ static __attribute__((noinline)) char *lineLabel(Line line, char *p, LogEvent ev
   return p;
 }
 
-/* linePlace -- what is at a code address, between quotes; FALSE: nothing is known.  A string that is escaped may be six
- * times as long. */
+/* lineFunctions -- append what a parameter that leads into code stands for; nothing if nothing is known */
+static void lineFunctions(Line line, Text text, LogEvent event, Index param)
+{
+  uint64_t value = LogEventWord(event, param);
+  CodeSymbol place;
+
+  if (CallsParam(event->type, param)) {
+    CallsStack(text, &line->calls, event->process, event->time, (uint32_t)value);
+    return;
+  }
+  place = CodeSymbolOf(line->calls.symbols, event->process, event->time, value, CodeParam(event->type, param));
+  if (place != NULL)
+    CodeSymbolText(text, line->calls.symbols, place);
+}
+
+/* linePlace -- that, between quotes; FALSE: nothing is known.  A string that is escaped may be six times as long. */
 static Bool linePlace(Line line, Text text, LogEvent event, Index param)
 {
   char bytes[lineSymbolMAX];
-  CodeSymbol place = CodeSymbolOf(line->symbols, event->process, event->time, LogEventWord(event, param),
-                                CodeParam(event->type, param));
   TextStruct words;
   Size room = (TextRoom(text) - 2) / CleanJsonMAX;
 
-  if (place == NULL || TextRoom(text) < CleanJsonMAX)
+  if (TextRoom(text) < CleanJsonMAX)
     return FALSE;
   TextInit(&words, bytes, room < sizeof bytes ? room : sizeof bytes);
-  CodeSymbolText(&words, line->symbols, place);
+  lineFunctions(line, &words, event, param);
   if (TextLength(&words) > 0)
     DescribeString(text, lineDescribes[line->style], bytes, TextLength(&words), words.overflow);
   return TextLength(&words) > 0;
 }
 
-/* lineCode -- a code address, and what is there */
+/* lineCode -- a code address or a stack, and what is there */
 static char *lineCode(Line line, char *p, LogEvent event, Index param)
 {
   TextStruct text;
 
-  p = PutHex(p, LogEventWord(event, param));
+  p = (event->type->letter[param] == 'W' ? PutDecimal : PutHex)(p, LogEventWord(event, param));
   lineText(line, &text, p);
   TextChar(&text, '[');
   if (!linePlace(line, &text, event, param))
@@ -173,7 +185,7 @@ static inline Form lineForm(Line line, LogEvent event)
 
   if (UNLIKELY(form == NULL) ||
       (UNLIKELY(form->piece == NULL) &&
-       FormMake(form, line->style, event->process->registry, event->type, &line->columns, line->symbols != NULL) !=
+       FormMake(form, line->style, event->process->registry, event->type, &line->columns, line->calls.symbols != NULL) !=
          ResOK))
     return NULL;
   return form;
@@ -249,16 +261,16 @@ static void lineCsvHeader(Line line)
   OutputString(line->output, "\n");
 }
 
-Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output, CodeSymbols symbols)
+Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output, const CallsStruct *calls)
 {
   Line line = calloc(1, sizeof *line);
+  Bool symbols = calls != NULL && calls->symbols != NULL;
   LogSummaryStruct summary;
 
   if (line == NULL)
     return ResMEMORY;
   LogSummarize(&summary, log);
   line->style = style;
-  line->symbols = symbols;
   line->log = log;
   LabelsInit(&line->labels, &line->strings);
   TypeCacheInit(&line->forms, sizeof(FormStruct));
@@ -266,12 +278,14 @@ Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output, CodeSy
   StampInit(&line->stamp, style == LineJSON ? &lineJsonParts : style == LineCSV ? &lineCsvParts : &lineTextParts,
             summary.first);
   if (style == LineCSV) {
-    if (FormColumns(&line->columns, log, symbols != NULL) != ResOK) {
+    if (FormColumns(&line->columns, log, symbols) != ResOK) {
       LineDestroy(line);
       return ResMEMORY;
     }
     lineCsvHeader(line);
   }
+  if (calls != NULL)
+    line->calls = *calls;
   *lineReturn = line;
   return ResOK;
 }
@@ -297,6 +311,7 @@ void LineDestroy(Line line)
   StringsFinish(&line->columns);
   LabelsFinish(&line->labels);
   StringsFinish(&line->strings);
+  CallsFinish(&line->calls);
   free(line);
 }
 
@@ -305,10 +320,18 @@ void LineDestroy(Line line)
 static Res lineWriter(Writer *writerReturn, const WriterClassStruct *class, const WriterOptionsStruct *options)
 {
   LineStyle style = *(const LineStyle *)class->own;
+  CallsStruct calls = {NULL, NULL, NULL};
+  Res res = ResOK;
 
   if (style == LineTEXT && (options->describe || options->verbose))
     style = options->describe ? LineDESCRIBE : LineVERBOSE;
-  return LineCreate(writerReturn, style, options->log, options->output, options->symbols);
+  if (options->symbols != NULL)
+    res = WriterCalls(&calls, options);
+  if (res == ResOK)
+    res = LineCreate(writerReturn, style, options->log, options->output, &calls);
+  if (res != ResOK)
+    CallsFinish(&calls);
+  return res;
 }
 
 #define lineWriterCLASS(theName, theStyle, theTakes)                                                                   \

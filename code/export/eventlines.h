@@ -13,6 +13,7 @@
 #include "base/types.h"
 #include "export/writer.h"
 #include "request/request.h"
+#include "symbols/calls.h"
 
 typedef enum LineStyle {
   LineTEXT,     /* 0.000001234 4711/4712 PoolAlloc pool=0x7f0c1f9e0000 addr=0x7f0c1fa01040 size=32 */
@@ -24,9 +25,10 @@ typedef enum LineStyle {
 
 typedef Writer Line; /* the writers of text, csv and json are these */
 
-/* LineCreate -- a writer of lines for the events of `log`; CSV writes its header line at once.  With `symbols`, which
- * may be NULL, code addresses come with what is there.  ResMEMORY. */
-extern Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output, CodeSymbols symbols);
+/* LineCreate -- a writer of lines for the events of `log`; CSV writes its header line at once.  With `calls`,
+ * which may be NULL and is taken over, code addresses come with what is there, and stacks with their functions.
+ * ResMEMORY: nothing is taken over. */
+extern Res LineCreate(Line *lineReturn, LineStyle style, Log log, Output output, const CallsStruct *calls);
 extern void LineDestroy(Line line);
 
 /* LineEvent -- write one event; a LogRequest's hook, with the Line as its data.  TRUE when writing has failed. */

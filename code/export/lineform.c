@@ -14,7 +14,7 @@
 #include "export/output.h"
 #include "heap/labels.h"
 #include "log/typenames.h"
-#include "symbols/codesymbols.h"
+#include "symbols/calls.h"
 
 /* A form being made: literals run up in `text`, and a piece is closed by a value. */
 typedef struct formMakingStruct {
@@ -42,16 +42,23 @@ static void formClose(FormMaking making, FormValue value, Index param)
   making->begin = making->text.next;
 }
 
+/* formHasSymbol -- does a parameter lead into code? */
+static Bool formHasSymbol(EventType type, Index param)
+{
+  return CodeParam(type, param) != CodeNONE || CallsParam(type, param);
+}
+
 /* formValue -- parameter `param`, in `words` or as a bare value; the frequent conversions have values of their own */
 static void formValue(FormMaking making, Index param, Bool words)
 {
   char letter = making->type->letter[param];
-  Bool code;
+  Bool code = words && making->symbols && formHasSymbol(making->type, param);
 
   if (letter == 'P' || letter == 'A') {
     TextString(&making->text, "0x");
-    code = words && making->symbols && CodeParam(making->type, param) != CodeNONE;
     formClose(making, code ? FormCODE : FormHEX, param);
+  } else if (code) {
+    formClose(making, FormCODE, param);
   } else if (letter == 'D' || letter == 'S' || DescribeMayLack(making->type, param)) {
     formClose(making, FormVALUE, param);
   } else {
@@ -142,8 +149,8 @@ static void formJson(FormMaking making, Registry registry)
     if (quote)
       TextChar(&making->text, '"');
     formValue(making, i, FALSE);
-    if (making->symbols && CodeParam(type, i) != CodeNONE) {
-      TextString(&making->text, "\",\"");
+    if (making->symbols && formHasSymbol(type, i)) {
+      TextString(&making->text, quote ? "\",\"" : ",\"");
       CleanText(&making->text, type->param[i], type->paramLength[i]);
       TextString(&making->text, FormSYMBOLS "\":");
       formClose(making, FormSYMBOL, i);
@@ -162,7 +169,7 @@ static Index formSymbolOf(FormMaking making, const char *name, Size length)
 
   if (making->symbols && length > behind && memcmp(name + length - behind, FormSYMBOLS, behind) == 0)
     param = DescribeParam(type, name, length - behind);
-  return param < type->params && CodeParam(type, param) != CodeNONE ? param : type->params;
+  return param < type->params && formHasSymbol(type, param) ? param : type->params;
 }
 
 static void formCsv(FormMaking making, Registry registry, Strings columns)
@@ -247,7 +254,7 @@ static Bool formColumn(void *data, Registry registry, EventType type)
   return FALSE;
 }
 
-/* formSymbolColumn -- the columns for what is at code addresses */
+/* formSymbolColumn -- the columns for what is at code addresses, and for stacks */
 static Bool formSymbolColumn(void *data, Registry registry, EventType type)
 {
   char name[512]; /* of which a name of a log takes 255 at most */
@@ -255,7 +262,7 @@ static Bool formSymbolColumn(void *data, Registry registry, EventType type)
 
   UNUSED(registry);
   for (i = 0; i < type->params; ++i)
-    if (CodeParam(type, i) != CodeNONE) {
+    if (formHasSymbol(type, i)) {
       int n = snprintf(name, sizeof name, "%.*s" FormSYMBOLS, (int)type->paramLength[i], type->param[i]);
       if (StringsAdd(data, name, (Size)n) == 0)
         return TRUE;

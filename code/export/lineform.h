@@ -26,7 +26,7 @@ typedef enum FormValue {
   FormNONE,     /* the literal alone */
   FormHEX, FormDECIMAL,
   FormVALUE,    /* whatever DescribeValue makes of it */
-  FormCODE,     /* a code address: hexadecimal, and what is there */
+  FormCODE,     /* a code address or a stack: the number, and what is there */
   FormSYMBOL,   /* that alone, as a string; nothing or null if nothing is known */
   FormINTERNED, /* the string that has this number */
   FormINTERNS   /* nothing: the event gives a string a number, or an address a label */
@@ -45,7 +45,7 @@ typedef struct FormStruct {
 } FormStruct, *Form;
 
 /* FormMake -- the form of `type` in `style`; ResMEMORY.  `columns` is for CSV.  With `symbols` code addresses come with
- * what is there. */
+ * what is there, and stacks with their functions. */
 extern Res FormMake(Form form, LineStyle style, Registry registry, EventType type, Strings columns, Bool symbols);
 extern Bool FormCheck(Form form, EventType type);
 

@@ -57,3 +57,39 @@ void CallsName(Text text, Calls calls, Call call, Index i)
   }
   TextHex(text, call->module != NULL ? call->back - call->module->base : call->back);
 }
+
+Bool CallsParam(EventType type, Index param)
+{
+  static const char name[] = "stack";
+
+  return type->letter[param] == 'W' && type->paramLength[param] == sizeof name - 1 &&
+         memcmp(type->param[param], name, sizeof name - 1) == 0 && !FrameTableWants(type);
+}
+
+/* callsNext -- append a name to a list of them */
+static void callsNext(Text text, Size begin, const char *name)
+{
+  TextFormat(text, "%s%s", TextLength(text) > begin ? " < " : "", name);
+}
+
+void CallsStack(Text text, Calls calls, LogProcess process, uint64_t time, uint32_t stack)
+{
+  uint32_t number = stack & ~FrameSHORT;
+  Size begin = TextLength(text);
+  CallStruct call;
+  Frame frame;
+  Count i, n;
+
+  if ((stack & FrameSHORT) != 0)
+    callsNext(text, begin, "...");
+  while (!text->overflow && (frame = FrameTableFind(calls->frames, process->number, number)) != NULL) {
+    n = CallsFind(&call, calls, process, time, frame->address + 1);
+    for (i = 0; i < n; ++i) {
+      callsNext(text, begin, "");
+      CallsName(text, calls, &call, i);
+    }
+    number = frame->parent;
+  }
+  if (number != FrameWHOLE && TextLength(text) > begin && !text->overflow)
+    callsNext(text, begin, number == FrameCUT ? "..." : "?");
+}

@@ -298,6 +298,22 @@ END
     ($status, $out) = run("$B/bin/eventcnv", qw(-f folded), "$Dir/site.paw");
     like($out, qr/^site;site\+0x[0-9a-f]+ 1045$/m, 'and without --symbols the module');
 
+    # So have stacks, with all their functions.
+    my $functions = 'inner < ' . (has('c++filt') ? 'Pool::get' : '_ZN4Pool3getEm') . ' < main';
+    run("$B/bin/eventrec", qw(-s 16 -o), "$Dir/stacks.paw", "$Dir/site");
+    ($status, $out) = run("$B/bin/eventcnv", '--symbols', "$Dir/stacks.paw");
+    like($out, qr/ size=104 stack=\d+\["\Q$functions\E(?: < [^" ]+)*"\]\n/, 'text has the functions of a stack');
+    like($out, qr/ StackFrame stack=\d+ /, 'the events that tell of frames have their own alone');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols -E PoolAllocStack -e), 'size == 104', "$Dir/stacks.paw");
+    like($out, qr/\A[^\n]* stack=\d+\["\Q$functions\E/, 'also where the frames are not chosen');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols -f json -E PoolAllocStack -e), 'size == 104', "$Dir/stacks.paw");
+    like(JSON::PP->new->decode($out)->{params}{stack_symbol}, qr/^\Q$functions\E/, 'json has a member for them');
+    ($status, $out) = run("$B/bin/eventcnv", qw(--symbols -f csv -E PoolAllocStack -e), 'size == 104', "$Dir/stacks.paw");
+    like($out, qr/,stack_symbol.*\n.*,"\Q$functions\E/, 'and csv a column');
+    run("$B/bin/eventrec", qw(-s 2 -o), "$Dir/shallow.paw", "$Dir/site");
+    ($status, $out) = run("$B/bin/eventcnv", '--symbols', "$Dir/shallow.paw");
+    like($out, qr/ size=104 stack=\d+\["[^"]* < \.\.\."\]\n/, 'what lies beyond the depth is not known');
+
     ($status, $out) = run("$B/bin/eventview", qw(sites --json), "$Dir/site.paw");
     my %by = map { $_->{function} // '' => "$_->{allocated_objects} $_->{allocated_bytes}" }
         grep { ($_->{module} // '') =~ m{/site$} } @{JSON::PP->new->decode($out)->{sites}};
