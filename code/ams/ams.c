@@ -178,7 +178,7 @@ static Bool amsCheck(Pool pool)
   }
   return (ams->epoch & 1) == (Word)AMSMarking(ams) && ams->queueCount <= ams->queueMax + amsQueueSPARE &&
          (ams->phase != AMSPhaseIDLE || (RingIsSingle(&ams->unswept) && RingIsSingle(&ams->rescan) &&
-                                         RingIsSingle(&ams->gone) && ams->apsUnswept == 0)) &&
+                                         ams->apsUnswept == 0)) &&
          ams->messageNext <= ams->message.count && ams->message.count <= ams->message.capacity;
 }
 

@@ -169,7 +169,7 @@ static void amsApLeave(AMS ams, AMSAPFull ap)
   ap->base = ap->top = ap->ap.init = ap->ap.alloc = 0;
   amsApLimit(ap, 0);
   if (seg->kind == AMSSegLARGE && !seg->object)
-    AMSSegDestroy(ams, seg);
+    AMSSegDrop(ams, seg);
   else
     AMSSegFile(ams, seg);
 }
@@ -247,6 +247,17 @@ static Bool amsApSwept(AMS ams, AMSAPFull ap, Count n, Count most)
   return FALSE;
 }
 
+/* amsApSegNew -- a large segment, or a small one if `size` is 0.  What is gone makes room for it. */
+static Res amsApSegNew(AMSSeg *segReturn, AMS ams, Size size)
+{
+  Res res;
+
+  while ((res = size > 0 ? AMSSegNewLarge(segReturn, ams, size) : AMSSegNewSmall(segReturn, ams)) != ResOK &&
+         !RingIsSingle(&ams->gone))
+    AMSSegGive(ams);
+  return res;
+}
+
 static Res amsApRefillSmall(AMS ams, AMSAPFull ap, Size size)
 {
   Count n = size >> ams->shift;
@@ -262,11 +273,7 @@ static Res amsApRefillSmall(AMS ams, AMSAPFull ap, Size size)
   }
   if (amsApFiled(ams, ap, n) || amsApSwept(ams, ap, n, amsApSWEEPS))
     return ResOK;
-  res = AMSSegNewSmall(&seg, ams);
-  while (res != ResOK && !RingIsSingle(&ams->gone)) {
-    AMSSegGive(ams);
-    res = AMSSegNewSmall(&seg, ams);
-  }
+  res = amsApSegNew(&seg, ams, 0);
   if (res == ResOK)
     (void)amsApTake(ams, ap, seg, n);
   else if (amsApSwept(ams, ap, n, SIZE_MAX))
@@ -279,10 +286,12 @@ static Res amsApRefill(AMS ams, AMSAPFull ap, Size size)
   AMSSeg seg;
   Res res;
 
+  if (!RingIsSingle(&ams->gone))
+    AMSSegGive(ams); /* what an allocation point has left would else wait for the next collection's end */
   if (size <= AMSLargeMIN)
     return amsApRefillSmall(ams, ap, size);
   amsApDetach(ams, ap);
-  res = AMSSegNewLarge(&seg, ams, size);
+  res = amsApSegNew(&seg, ams, size);
   if (res == ResOK)
     amsApAttach(ams, ap, seg, (Word)SegBase(&seg->seg), (Word)SegBase(&seg->seg) + size);
   return res;

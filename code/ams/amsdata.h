@@ -127,7 +127,7 @@ typedef struct AMSStruct {
   RingStruct bins[AMSBINS];  /* small segments by the logarithm of maxRun; 0: nothing is free, or one unit */
   RingStruct large;
   RingStruct unswept;        /* before they are swept */
-  RingStruct gone;           /* large ones, swept and empty: their memory is given back piece by piece */
+  RingStruct gone;           /* large ones that are empty: their memory is given back piece by piece */
   Word goneNext;             /* what is left of the first of them; 0: all */
   Count apsUnswept;          /* allocation points with `unswept` */
   RingStruct rescan;
@@ -227,8 +227,8 @@ extern void AMSSegSweep(AMS ams, AMSSeg seg);
 /* AMSSegGive -- give back a piece of what is gone; there is something */
 extern void AMSSegGive(AMS ams);
 
-/* AMSSegDestroy -- give a segment back; on no ring */
-extern void AMSSegDestroy(AMS ams, AMSSeg seg);
+/* AMSSegDrop -- a segment is empty, and on no ring: give it back, or leave that to AMSSegGive if it is large */
+extern void AMSSegDrop(AMS ams, AMSSeg seg);
 
 extern Bool AMSSegCheck(AMS ams, AMSSeg seg);
 

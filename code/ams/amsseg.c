@@ -141,16 +141,6 @@ void AMSSegFile(AMS ams, AMSSeg seg)
   RingInsertAfter(ring, &seg->ring);
 }
 
-void AMSSegDestroy(AMS ams, AMSSeg seg)
-{
-  AVER(seg->ap == NULL && RingIsSingle(&seg->ring));
-  RingRemove(&seg->rescanRing);
-  if (seg->kind == AMSSegSMALL)
-    UnitsFree(&ams->tables, seg->tables);
-  amsSegKinds(ams, seg, AMSSegNONE, AMSSegNONE);
-  SegFree(&seg->seg);
-}
-
 Bool AMSSegRun(Index *firstReturn, Index *limitReturn, AMS ams, AMSSeg seg, Index *at, Count n, Count *skipped)
 {
   const Word *begin = AMSSegBegin(ams, seg), *object = AMSSegObject(ams, seg);
@@ -314,6 +304,25 @@ static Bool amsSegSweepLarge(AMS ams, AMSSeg seg)
   return alive;
 }
 
+/* amsSegDestroy -- give a segment back; on no ring */
+static void amsSegDestroy(AMS ams, AMSSeg seg)
+{
+  AVER(seg->ap == NULL && RingIsSingle(&seg->ring));
+  RingRemove(&seg->rescanRing);
+  if (seg->kind == AMSSegSMALL)
+    UnitsFree(&ams->tables, seg->tables);
+  amsSegKinds(ams, seg, AMSSegNONE, AMSSegNONE);
+  SegFree(&seg->seg);
+}
+
+void AMSSegDrop(AMS ams, AMSSeg seg)
+{
+  if (SegSize(&seg->seg) > amsSegPIECE)
+    RingInsertBefore(&ams->gone, &seg->ring);
+  else
+    amsSegDestroy(ams, seg);
+}
+
 /* To give back a large object takes the kernel 0.1 ms or more a MiB: too long for one increment. */
 void AMSSegGive(AMS ams)
 {
@@ -328,7 +337,7 @@ void AMSSegGive(AMS ams)
   }
   ams->goneNext = 0;
   RingRemove(&seg->ring);
-  AMSSegDestroy(ams, seg);
+  amsSegDestroy(ams, seg);
 }
 
 void AMSSegSweep(AMS ams, AMSSeg seg)
@@ -348,10 +357,8 @@ void AMSSegSweep(AMS ams, AMSSeg seg)
                empty ? 0 : SegSize(&seg->seg) - ((Size)seg->free << ams->shift));
   if (seg->ap != NULL)
     return;
-  if (empty && seg->kind == AMSSegLARGE && SegSize(&seg->seg) > amsSegPIECE)
-    RingInsertBefore(&ams->gone, &seg->ring);
-  else if (empty)
-    AMSSegDestroy(ams, seg);
+  if (empty)
+    AMSSegDrop(ams, seg);
   else
     AMSSegFile(ams, seg);
 }

@@ -557,6 +557,36 @@ static void testGone(void)
   PoolDestroy(pool);
 }
 
+/* testLeft -- nor does an allocation point that leaves a large object which has died */
+static void testLeft(void)
+{
+  enum { SIZE = 64 << 20, RUNS = 400 };
+  Pool pool = newPool(NULL, 0);
+  AMSAP ap = newAP(pool);
+  ArenaStatsStruct before, left, after;
+  Addr addr;
+  Index i;
+
+  ArenaStatsGet(&before, arena);
+  if (AMSReserve(&addr, ap, SIZE) != ResOK)
+    abort();
+  objectOf(addr)->size = SIZE;
+  memset(objectOf(addr)->ref, 0, SIZE - sizeof(ObjectStruct));
+  if (!AMSCommit(ap, addr, SIZE) || AMSCollect(pool) != ResOK)
+    abort();
+  (void)make(ap, 1);
+  ArenaStatsGet(&left, arena);
+  TapOk(left.committed >= before.committed + SIZE && PoolCheck(pool), "what was left is not given back at once");
+  for (i = 0; i < RUNS; ++i) {
+    (void)make(ap, 2000);
+    (void)make(ap, 6500);
+  }
+  ArenaStatsGet(&after, arena);
+  TapOk(after.committed + SIZE / 2 < left.committed && PoolCheck(pool), "but while others are allocated: %zu, then %zu",
+        left.committed, after.committed);
+  PoolDestroy(pool);
+}
+
 static void testLimit(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -786,6 +816,7 @@ int main(void)
   testAuto(0, "whole");
   testAuto(200, "in steps");
   testGone();
+  testLeft();
   testLong();
   testLimit();
   testThreads();
