@@ -269,6 +269,9 @@ static int ctlPrint(Ctl ctl, Log log)
     return OptionFail(ctl->tool, "reading stopped: %s", res == ResIO ? strerror(errno) : ResName(res));
   if (output.failed != 0 && output.failed != EPIPE)
     return OptionFail(ctl->tool, "standard output: %s", strerror(output.failed));
+  if (output.flushed == 0)
+    SayLine(stderr, "%s: process %" PRIu32 " has no event %sin its memory, or none any more", ctl->tool->name,
+            ctl->live->pid, ctl->addr != 0 ? "of this address " : "");
   return 0;
 }
 

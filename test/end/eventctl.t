@@ -171,6 +171,9 @@ SKIP: {
     is $its, join('', grep { /=\Q$freed\E\b/ } split /^/, $all), 'the events with this address, and no others';
     my ($number) = (run($ctl, $perl, 'traceback', '--addr', hex $freed))[1];
     is $number, $its, 'an address may be decimal';
+    ($status, $its, $err) = run($ctl, $perl, 'traceback', '--addr', '0x3');
+    is "$status:$its:$err", "0::eventctl: process $perl has no event of this address in its memory, or none any more\n",
+        'where there is none that is said';
     close $in;
     waitpid $pid, 0;
 }
