@@ -14,7 +14,7 @@
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
-#include "heap/heapplan.h"
+#include "heap/heapdecode.h"
 #include "heap/heapreorder.h"
 #include "heap/processevents.h"
 #include "log/log.h"

@@ -1,8 +1,8 @@
-/* heapplan.c -- what an event type does to a heap, by its name and the names of its parameters
+/* heapdecode.c -- what an event type does to a heap, by its name and the names of its parameters
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "heap/heapplan.h"
+#include "heap/heapdecode.h"
 
 #include <string.h>
 

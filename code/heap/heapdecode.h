@@ -1,12 +1,12 @@
-/* heapplan.h -- what an event type does to a heap, by its name and the names of its parameters
+/* heapdecode.h -- what an event type does to a heap, by its name and the names of its parameters
  *
  * A type called PoolAlloc whose parameters are called pool, addr and size is understood, whatever its code and its
  * registry.  A plan says where in an event the parameters are; it is made once for each process and type.
  *
  * Design: design/view.md .heap.names      Tests: test/heap/heaptest.c
  */
-#ifndef HEAP_HEAPPLAN_H
-#define HEAP_HEAPPLAN_H
+#ifndef HEAP_HEAPDECODE_H
+#define HEAP_HEAPDECODE_H
 
 /* SPDX-License-Identifier: BSD-2-Clause */
 
@@ -70,4 +70,4 @@ extern Size HeapPlain(EventType type);
  * something. */
 extern Bool HeapPlanMake(HeapPlan plan, EventType type, Bool swapped);
 
-#endif /* HEAP_HEAPPLAN_H */
+#endif /* HEAP_HEAPDECODE_H */
