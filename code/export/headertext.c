@@ -102,7 +102,7 @@ static const char *headerBlockKind(Process process, unsigned kind)
 
 static void headerBlockLine(Text text, Log log, const IndexEntryStruct *entry, const BlockHeaderStruct *header)
 {
-  Stream stream = log->table.stream[entry->stream];
+  LogStream stream = log->table.stream[entry->stream];
   const char *path = log->path[IndexPlaceFile(entry->place)];
 
   TextString(text, "block: ");

@@ -210,7 +210,7 @@ static RewriteStream rewriteStreamFind(LogRewrite rewrite, uint32_t id, Index pr
 static __attribute__((noinline)) RewriteStream rewriteStreamNew(LogRewrite rewrite, LogEvent event)
 {
   RewriteProcess process = &rewrite->process[event->process->number];
-  Stream known = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
+  LogStream known = TableStreamFind(&rewrite->log->table, event->process->header.identity, event->stream);
   uint32_t number;
   RewriteStream stream = rewriteStreamFind(rewrite, event->stream, event->process->number, &number);
 
@@ -375,7 +375,7 @@ static void rewriteKept(LogRewrite rewrite)
   Index i;
 
   for (i = 0; i < table->streams && !rewrite->heads.later; ++i) {
-    Stream stream = table->stream[i];
+    LogStream stream = table->stream[i];
     RewriteHead head = &rewrite->heads.head[stream->process->public.number];
     Bool told = BlockStreamUnsent(stream->id) || stream->process->public.header.forgotten != 0;
     uint64_t events = told ? 0 : MissingOlder(stream);
@@ -404,7 +404,7 @@ static void rewriteLost(LogRewrite rewrite)
   Index i;
 
   for (i = 0; i < table->streams; ++i) {
-    Stream stream = table->stream[i];
+    LogStream stream = table->stream[i];
     Process process = stream->process;
     RewriteHead head = &rewrite->heads.head[process->public.number];
     RewriteStream its = rewriteStreamFind(rewrite, stream->id, process->public.number, &number);

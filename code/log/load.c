@@ -40,7 +40,7 @@ void LoaderFinish(Loader loader)
 
 /* loaderAlloc -- memory for a block of a stream, with all its bytes and events: a spare one that fits, because pages
  * that are touched anew cost more than the merge; NULL: there is none */
-static Loaded loaderAlloc(Loader loader, Stream stream, const BlockHeaderStruct *header)
+static Loaded loaderAlloc(Loader loader, LogStream stream, const BlockHeaderStruct *header)
 {
   Size size = sizeof(LoadedStruct) + header->count * sizeof(LoadedItemStruct) + header->used + PackSlackSIZE;
   Loaded *link = &loader->spare, loaded;
@@ -96,7 +96,7 @@ static Bool loaderDropped(const unsigned char *bytes)
 }
 
 /* loaderIs -- is it the block that was found here, or that an index file promised? */
-static Bool loaderIs(const StreamStruct *stream, const IndexEntryStruct *entry, const BlockHeaderStruct *header)
+static Bool loaderIs(const LogStreamStruct *stream, const IndexEntryStruct *entry, const BlockHeaderStruct *header)
 {
   return header->process == stream->process->public.header.identity && header->stream == stream->id &&
          header->sequence == entry->sequence && header->first == entry->first && header->last == entry->last &&
@@ -286,7 +286,7 @@ static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHea
 Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry,
                const unsigned char *wanted)
 {
-  Stream stream = loader->table->stream[entry->stream];
+  LogStream stream = loader->table->stream[entry->stream];
   BlockHeaderStruct header;
   unsigned char *bytes;
   Loaded loaded;

@@ -27,7 +27,7 @@ typedef struct LoadedItemStruct {
 } LoadedItemStruct, *LoadedItem;
 
 typedef struct LoadedStruct {
-  Stream stream;
+  LogStream stream;
   uint64_t sequence;
   uint16_t cpu;              /* BlockCpu */
   Count count, next;         /* items, and the one that is next */

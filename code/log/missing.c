@@ -49,7 +49,7 @@ static Bool missingTaken(Reporter reporter, uint64_t place)
 }
 
 /* missingBefore -- tell of what is missing of a stream before one of its runs */
-static void missingBefore(Reporter reporter, DamagedRanges regions, Stream stream, const BlockRunStruct *next)
+static void missingBefore(Reporter reporter, DamagedRanges regions, LogStream stream, const BlockRunStruct *next)
 {
   BlockRuns runs = &stream->runs;
   const BlockRunStruct *run = next > runs->run ? next - 1 : NULL;
@@ -86,7 +86,7 @@ static void missingBefore(Reporter reporter, DamagedRanges regions, Stream strea
                 pid, thread);
 }
 
-static void missingStream(Reporter reporter, DamagedRanges regions, Stream stream)
+static void missingStream(Reporter reporter, DamagedRanges regions, LogStream stream)
 {
   BlockRuns runs = &stream->runs;
   Index i;
@@ -116,7 +116,7 @@ static Bool missingAnyKilled(Table table)
   return FALSE;
 }
 
-uint64_t MissingOlder(Stream stream)
+uint64_t MissingOlder(LogStream stream)
 {
   BlockRuns runs = &stream->runs;
   uint64_t events = runs->moreEvents, lost;
@@ -132,7 +132,7 @@ uint64_t MissingOlder(Stream stream)
   return events;
 }
 
-void MissingBehind(Reporter reporter, DamagedRanges regions, Stream stream, uint64_t sequence)
+void MissingBehind(Reporter reporter, DamagedRanges regions, LogStream stream, uint64_t sequence)
 {
   BlockRun next = BlockRunsBegins(&stream->runs, sequence);
 
@@ -169,7 +169,7 @@ typedef struct missingEndStruct {
 
 /* missingShort -- a stream of which the newest blocks are missing, or the end of the newest one.  Damage behind that
  * explains it, or it is told. */
-static void missingShort(MissingEnd end, Stream stream, const BlockRunStruct *last, HeaderStream its)
+static void missingShort(MissingEnd end, LogStream stream, const BlockRunStruct *last, HeaderStream its)
 {
   uint64_t blocks = its->blocks - last->to, lost = blocks, place = last->lastPlace;
   uint32_t pid = ProcessNumber(stream->process), thread = stream->thread;
@@ -234,7 +234,7 @@ void MissingDiscarded(Table table)
     EndsSettle(&process->ends);
     for (k = 0; k < process->ends.count; ++k) {
       HeaderStream its = &process->ends.stream[k];
-      Stream stream = TableStreamFind(table, process->public.header.identity, its->stream);
+      LogStream stream = TableStreamFind(table, process->public.header.identity, its->stream);
       if (stream != NULL && stream->runs.count > 0)
         CountRaise(&stream->discarded, its->discarded);
       else if (!missingEarlier(&process->public.header))
@@ -254,7 +254,7 @@ static void missingEnded(MissingEnd end, Process process)
   EndsSettle(&process->ends);
   for (i = 0; i < process->ends.count; ++i) {
     HeaderStream its = &process->ends.stream[i];
-    Stream stream = TableStreamFind(end->table, header->identity, its->stream);
+    LogStream stream = TableStreamFind(end->table, header->identity, its->stream);
     BlockRun last = stream != NULL ? BlockRunsLast(&stream->runs) : NULL;
     if (last != NULL && its->blocks >= last->to)
       missingShort(end, stream, last, its);
@@ -401,7 +401,7 @@ static uint64_t missingUndropped(Table table, Dropped dropped)
   Index i;
 
   for (i = 0; i < table->streams; ++i) {
-    Stream stream = table->stream[i];
+    LogStream stream = table->stream[i];
     if (stream->logged && !stream->unsent && stream->runs.count > 0 && stream->process->public.header.begun == 0)
       blocks = CountAdd(blocks, stream->runs.run[0].from);
   }

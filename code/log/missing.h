@@ -20,7 +20,7 @@ extern Bool MissingDropped(Dropped droppedReturn, Process *processReturn, Table 
 
 /* MissingOlder -- how many events at least of a stream of which only the newest were to be kept are not there; 0: it is
  * none */
-extern uint64_t MissingOlder(Stream stream);
+extern uint64_t MissingOlder(LogStream stream);
 
 /* MissingTell -- all files are scanned: tell of everything that is missing
  * growing  but not of ends, which are to come: whoever finds that nobody writes any more tells of those
@@ -28,7 +28,7 @@ extern uint64_t MissingOlder(Stream stream);
 extern void MissingTell(Reporter reporter, DamagedRanges regions, Table table, Bool growing);
 
 /* MissingBehind -- a block with this number came: tell what of its stream is missing before it */
-extern void MissingBehind(Reporter reporter, DamagedRanges regions, Stream stream, uint64_t sequence);
+extern void MissingBehind(Reporter reporter, DamagedRanges regions, LogStream stream, uint64_t sequence);
 
 /* MissingEnds -- tell what is missing at the end of processes' parts, by their closing header blocks; FALSE if it is
  * not known of all processes that nothing is, there */

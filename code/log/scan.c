@@ -67,7 +67,7 @@ static Res scanCompared(Scan scan, uint64_t place)
 /* scanCompare -- look at all copies that were noted for that, which may be in files that were scanned before */
 static Res scanCompare(Scan scan)
 {
-  StreamRecentStruct replaced = scan->replaced;
+  LogStreamRecentStruct replaced = scan->replaced;
   IndexFile known = scan->known;
   Index number = scan->number;
   File file = scan->file;

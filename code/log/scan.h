@@ -47,7 +47,7 @@ typedef struct ScanStruct {
   DamagedRanges regions;
   Reporter reporter;
   /* where blocks go instead; `seen`: one with the same number was found before; or NULL */
-  Res (*block)(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen);
+  Res (*block)(void *data, LogStream stream, const IndexEntryStruct *entry, Bool seen);
   void *data;          /* for it */
   Bool growing;        /* the file's end may come later: what is cut off there is left for the next time */
   IndexFile known;     /* headers of blocks are read from there, where it has them; or NULL */
@@ -65,7 +65,7 @@ typedef struct ScanStruct {
   File *files;         /* all of the traceset, by their numbers; NULL: there is one */
   Count doubts;        /* copies of blocks that are to be looked at, and their places */
   uint64_t doubt[ScanDoubtsMAX];
-  StreamRecentStruct replaced; /* what the stream of the last block knew in its place before that */
+  LogStreamRecentStruct replaced; /* what the stream of the last block knew in its place before that */
   HeaderStruct header; /* the one that was read last, */
   char text[HeaderMAX]; /* and its text; so a scan is too large for a stack */
 } ScanStruct, *Scan;

@@ -5,14 +5,14 @@
 #include "log/scan.h"
 
 /* scanMissed -- a block is cut off and no copy of it has come; NULL: it has */
-static void scanMissed(Stream stream, const BlockHeaderStruct *header)
+static void scanMissed(LogStream stream, const BlockHeaderStruct *header)
 {
   stream->cut = header != NULL ? header->first : 0;
   stream->cutSequence = header != NULL ? header->sequence : 0;
 }
 
 /* scanNewest -- a block is its stream's newest; its events count once, however many copies of it there are */
-static void scanNewest(Scan scan, Stream stream, BlockHeader header, Bool cut, Bool seen)
+static void scanNewest(Scan scan, LogStream stream, BlockHeader header, Bool cut, Bool seen)
 {
   Bool again = seen && stream->newest == header->first && stream->newestSequence == header->sequence;
   Bool missed = stream->cut == header->first && stream->cutSequence == header->sequence;
@@ -46,25 +46,25 @@ static void scanDoubt(Scan scan, uint64_t place)
 
 /* scanRecent -- where a block of the stream with this number was taken last; NULL: that is not known any more, or none
  * was */
-static StreamRecent scanRecent(Stream stream, uint64_t sequence)
+static LogStreamRecent scanRecent(LogStream stream, uint64_t sequence)
 {
-  StreamRecent recent = StreamRecentOf(stream, sequence);
+  LogStreamRecent recent = LogStreamRecentOf(stream, sequence);
 
   return recent->sequence == sequence && recent->there ? recent : NULL;
 }
 
 /* scanNote -- a whole block was taken: remember where, for the case that a copy comes, or compare it with one that was
  * taken before */
-static void scanNote(Scan scan, Stream stream, uint64_t sequence, uint64_t place)
+static void scanNote(Scan scan, LogStream stream, uint64_t sequence, uint64_t place)
 {
-  StreamRecent before = scanRecent(stream, sequence);
+  LogStreamRecent before = scanRecent(stream, sequence);
 
   if (before != NULL) {
     scanDoubt(scan, before->place);
     scanDoubt(scan, place);
   }
-  scan->replaced = *StreamRecentOf(stream, sequence);
-  *StreamRecentOf(stream, sequence) = (StreamRecentStruct){TRUE, sequence, place};
+  scan->replaced = *LogStreamRecentOf(stream, sequence);
+  *LogStreamRecentOf(stream, sequence) = (LogStreamRecentStruct){TRUE, sequence, place};
 }
 
 Res ScanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
@@ -72,7 +72,7 @@ Res ScanTakeBlock(Scan scan, BlockHeader header, uint64_t offset, Bool cut)
   IndexEntryStruct entry = {.first = header->first, .last = header->last, .sequence = header->sequence,
                             .count = (uint16_t)header->count, .flags = header->flags & 0x7f, .kind = header->kind,
                             .place = IndexPlace(scan->number, offset)};
-  Stream stream;
+  LogStream stream;
   Clock clock;
   Bool seen;
   Res res = TableStream(&stream, scan->table, header);
@@ -155,10 +155,10 @@ Res ScanTakeHeader(Scan scan, ScanThing thing, uint64_t offset)
 
 void ScanTakeCut(Scan scan, const BlockHeaderStruct *header)
 {
-  Stream stream = TableStreamFind(scan->table, header->process, header->stream);
+  LogStream stream = TableStreamFind(scan->table, header->process, header->stream);
 
   if (stream != NULL)
-    *StreamRecentOf(stream, header->sequence) = scan->replaced;
+    *LogStreamRecentOf(stream, header->sequence) = scan->replaced;
   /* Of a copy in memory nothing is known from here. */
   if (stream != NULL && !stream->newestSeen && stream->newest == header->first &&
       stream->newestSequence == header->sequence) {

@@ -184,9 +184,9 @@ void TableOrphan(Table table, uint64_t recording)
       table->process[i]->orphan = TRUE;
 }
 
-static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header)
+static Res tableStreamMake(LogStream *streamReturn, Table table, BlockHeader header)
 {
-  Stream stream;
+  LogStream stream;
   Process process;
   Res res = TableProcess(&process, table, header->process);
 
@@ -194,7 +194,7 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
       !tableGrow(table) || (stream = malloc(sizeof *stream)) == NULL)
     return ResMEMORY;
   process->pid = header->pid;
-  *stream = (StreamStruct){.number = table->streams, .process = process, .id = header->stream, .thread = header->thread,
+  *stream = (LogStreamStruct){.number = table->streams, .process = process, .id = header->stream, .thread = header->thread,
                            .pid = header->pid, .kind = header->kind,
                            .unsent = (header->flags & BlockFlagUNSENT) != 0, .previous = process->last};
   *(process->last != NULL ? &process->last->next : &process->first) = stream;
@@ -205,12 +205,12 @@ static Res tableStreamMake(Stream *streamReturn, Table table, BlockHeader header
   return ResOK;
 }
 
-Stream TableStreamFind(Table table, uint64_t identity, uint32_t id)
+LogStream TableStreamFind(Table table, uint64_t identity, uint32_t id)
 {
   return tableFind(table, identity, id);
 }
 
-Res TableStream(Stream *streamReturn, Table table, BlockHeader header)
+Res TableStream(LogStream *streamReturn, Table table, BlockHeader header)
 {
   *streamReturn = TableStreamFind(table, header->process, header->stream);
   return *streamReturn != NULL ? ResOK : tableStreamMake(streamReturn, table, header);
@@ -432,7 +432,7 @@ static Bool tableProcessSound(Table table, Index i)
 
 static Bool tableStreamSound(Table table, Index i)
 {
-  Stream stream = table->stream[i];
+  LogStream stream = table->stream[i];
 
   return stream->number == i &&
          (stream->next != NULL ? stream->next->previous == stream && stream->next->number > i

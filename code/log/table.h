@@ -92,21 +92,21 @@ typedef struct ProcessStruct {
   ProcessOmittedStruct orphans; /* no header was found, or not the registry that it names, */
   ProcessOmittedStruct unknown; /* or none that has their code */
   ProcessContrary contrary;     /* owned; one for each pair of files */
-  struct StreamStruct *first, *last; /* its streams, in order of their numbers; NULL: none */
+  struct LogStreamStruct *first, *last; /* its streams, in order of their numbers; NULL: none */
 } ProcessStruct, *Process;
 
-enum { StreamRECENT = 4 };
+enum { LogStreamRECENT = 4 };
 
 /* Where a block of a stream was taken last that was not known to be cut short. */
-typedef struct StreamRecentStruct {
+typedef struct LogStreamRecentStruct {
   Bool there;
   uint64_t sequence, place;
-} StreamRecentStruct, *StreamRecent;
+} LogStreamRecentStruct, *LogStreamRecent;
 
-typedef struct StreamStruct {
+typedef struct LogStreamStruct {
   Index number;        /* in the traceset */
   Process process;
-  struct StreamStruct *next, *previous; /* of its process */
+  struct LogStreamStruct *next, *previous; /* of its process */
   uint32_t id;         /* in its process */
   uint32_t thread;
   uint32_t pid;        /* as its blocks say */
@@ -121,13 +121,13 @@ typedef struct StreamStruct {
   uint32_t newestCount; /* and its events; 0 if it is cut off */
   Bool newestSeen;      /* there was a copy of it before, which was whole */
   uint64_t cut, cutSequence; /* the same of a block that is cut off, and of which no whole copy has come; 0: none */
-  StreamRecentStruct recent[StreamRECENT]; /* by their numbers, of which each has one place */
-} StreamStruct, *Stream;
+  LogStreamRecentStruct recent[LogStreamRECENT]; /* by their numbers, of which each has one place */
+} LogStreamStruct, *LogStream;
 
-/* StreamRecentOf -- the place of a number, which may have what is known of another */
-static inline StreamRecent StreamRecentOf(Stream stream, uint64_t sequence)
+/* LogStreamRecentOf -- the place of a number, which may have what is known of another */
+static inline LogStreamRecent LogStreamRecentOf(LogStream stream, uint64_t sequence)
 {
-  return &stream->recent[sequence % StreamRECENT];
+  return &stream->recent[sequence % LogStreamRECENT];
 }
 
 enum {
@@ -145,7 +145,7 @@ typedef struct TableStruct {
   Count processes, streams, clocks;
   Count processRoom, streamRoom, clockRoom; /* how many of each there is room for, in these: */
   Process *process;  /* owned, as are the things pointed at; so many each stand in one piece */
-  Stream *stream;
+  LogStream *stream;
   Clock *clock;
   Clock clockSlot[TableSlotsCLOCKS]; /* those that have a name and a boot */
   uint64_t passed;   /* the streams' `passed`, together */
@@ -168,14 +168,14 @@ extern Bool TableCheck(Table table);
 
 /* TableProcess, TableStream -- find, or make; ResMEMORY.  Both cost a hash and a look. */
 extern Res TableProcess(Process *processReturn, Table table, uint64_t identity);
-extern Res TableStream(Stream *streamReturn, Table table, BlockHeader header);
+extern Res TableStream(LogStream *streamReturn, Table table, BlockHeader header);
 
 /* TableOrphan -- the collector of a recording was killed: of all its processes that is known from now on */
 extern void TableOrphan(Table table, uint64_t recording);
 
 /* TableProcessFind, TableStreamFind -- a process, or a stream, that is known, or NULL */
 extern Process TableProcessFind(Table table, uint64_t identity);
-extern Stream TableStreamFind(Table table, uint64_t identity, uint32_t id);
+extern LogStream TableStreamFind(Table table, uint64_t identity, uint32_t id);
 
 /* TablePieceAdd -- a block was cut short though it looks whole; FALSE: there are too many such
  * TablePieceHas -- is the block at this place one? */

@@ -258,9 +258,9 @@ Bool OrphanRegionUnwritten(OrphanRegion region, OrphanCollector collector)
 
 /* orphanPiece -- was a block of a stream cut short, though it looks whole in the log?  That is known of those that were
  * taken last. */
-static Bool orphanPiece(OrphanRegion region, Stream stream, uint64_t sequence)
+static Bool orphanPiece(OrphanRegion region, LogStream stream, uint64_t sequence)
 {
-  StreamRecent recent = StreamRecentOf(stream, sequence);
+  LogStreamRecent recent = LogStreamRecentOf(stream, sequence);
 
   return recent->there && recent->sequence == sequence &&
          !SoundBlock(region->file[IndexPlaceFile(recent->place)], IndexPlaceOffset(recent->place));
@@ -269,7 +269,7 @@ static Bool orphanPiece(OrphanRegion region, Stream stream, uint64_t sequence)
 /* orphanKnown -- how many of a block's `count` events the logs have */
 static Count orphanKnown(OrphanRegion region, BlockHeader header, Count count)
 {
-  Stream stream = TableStreamFind(region->table, header->process, header->stream);
+  LogStream stream = TableStreamFind(region->table, header->process, header->stream);
 
   if (stream == NULL || (stream->cut == header->first && stream->cutSequence == header->sequence) ||
       orphanPiece(region, stream, header->sequence))
@@ -356,7 +356,7 @@ static Res orphanBlock(OrphanRegion region, Index i)
   BlockHeader header = &region->block.header;
   BlockHeaderStruct sound;
   BlockTallyStruct tally;
-  Stream stream;
+  LogStream stream;
   Count known;
 
   if (!orphanRead(&sound, &tally, region, i))
@@ -432,7 +432,7 @@ uint64_t OrphanRegionLost(OrphanRegion region)
 
   for (i = 0; i < RegionLEAVING; ++i) {
     const RegionLeavingStruct *leaving = &region->header.leaving[i];
-    Stream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);
+    LogStream stream = TableStreamFind(region->table, region->header.identity, leaving->stream);
     if (leaving->count < RegionLeavingCLAIMED && (stream == NULL || (stream->newestSequence != leaving->sequence &&
                                                                      !BlockRunsHas(&stream->runs, leaving->sequence))))
       lost = CountAdd(lost, leaving->count);

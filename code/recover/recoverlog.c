@@ -134,7 +134,7 @@ static Index recoverStreams(Recover recover, Text text, Process process, Index f
   Count n = 0;
 
   for (; from < table->streams && n < recoverSTREAMS; ++from) {
-    Stream stream = table->stream[from];
+    LogStream stream = table->stream[from];
     BlockRuns runs = &stream->runs;
     HeaderStreamStruct its;
     if (stream->process != process || runs->count == 0)

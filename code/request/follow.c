@@ -70,7 +70,7 @@ static void followNap(void)
 }
 
 /* followBlock -- put a block that was found into the index or, later, the queue, unless it is a superfluous copy */
-static Res followBlock(void *data, Stream stream, const IndexEntryStruct *entry, Bool seen)
+static Res followBlock(void *data, LogStream stream, const IndexEntryStruct *entry, Bool seen)
 {
   Follow follow = data;
   Clock clock = ClockResolve(stream->process->clock);

@@ -172,7 +172,7 @@ extern void ReadingBlockGive(Reading reading, Loaded loaded);
 extern Res ReadingBlocksSift(Reading reading);
 
 /* For readingtell.c: what the pass knows of a stream; NULL: no memory. */
-extern ReadingStream ReadingStreamOf(Reading reading, Stream stream);
+extern ReadingStream ReadingStreamOf(Reading reading, LogStream stream);
 
 /* What a pass tells (readingtell.c).
  *
@@ -195,7 +195,7 @@ extern void ReadingOmit(Reading reading, ProcessOmitted omitted, const IndexEntr
                         uint16_t code);
 extern void ReadingContrary(Reading reading, Process process, Index other, const IndexEntryStruct *entry);
 extern void ReadingTell(Reading reading, uint64_t place, const char *what, uint64_t lost, int exact);
-extern void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry);
+extern void ReadingMissing(Reading reading, LogStream stream, const IndexEntryStruct *entry);
 extern void ReadingTellScanned(Reading reading);
 extern void ReadingTellEnd(Reading reading);
 

@@ -57,7 +57,7 @@ static Res readingPark(Reading reading)
 }
 
 /* readingSkips -- is nothing of the block wanted?  Its header alone tells; otherwise *typesReturn is what is. */
-static Bool readingSkips(Reading reading, Stream stream, const IndexEntryStruct *entry,
+static Bool readingSkips(Reading reading, LogStream stream, const IndexEntryStruct *entry,
                          const unsigned char **typesReturn)
 {
   const ClockStruct *clock = ClockResolve(stream->process->clock);
@@ -97,7 +97,7 @@ static Bool readingSealed(const IndexEntryStruct *entry)
 /* readingLoaded -- a block is in memory: tell what of it is not, and let it take part */
 static Res readingLoaded(Reading reading, const IndexEntryStruct *entry, Loaded loaded, LoadReport report)
 {
-  Stream stream = loaded->stream;
+  LogStream stream = loaded->stream;
   ReadingStream its = ReadingStreamOf(reading, stream);
   Res res;
 
@@ -167,7 +167,7 @@ static Res readingLoad(Reading reading, ReadingStream its, const IndexEntryStruc
 
 Res ReadingBlockOpen(Reading reading, const IndexEntryStruct *entry)
 {
-  Stream stream = reading->log->table.stream[entry->stream];
+  LogStream stream = reading->log->table.stream[entry->stream];
   ReadingStream its = ReadingStreamOf(reading, stream);
   const unsigned char *types;
 

@@ -11,7 +11,7 @@
 #include "base/aver.h"
 #include "base/text.h"
 
-ReadingStream ReadingStreamOf(Reading reading, Stream stream)
+ReadingStream ReadingStreamOf(Reading reading, LogStream stream)
 {
   Count streams = reading->log->table.streams;
   ReadingStream more;
@@ -165,7 +165,7 @@ static void readingContraryTell(Reading reading, Process process)
   }
 }
 
-void ReadingMissing(Reading reading, Stream stream, const IndexEntryStruct *entry)
+void ReadingMissing(Reading reading, LogStream stream, const IndexEntryStruct *entry)
 {
   ReadingStream its = ReadingStreamOf(reading, stream);
   Bool behind = its->met && entry->sequence > its->sequence + 1, exact;

@@ -162,7 +162,7 @@ int PawServiceWithdraw(PawService service, PawRequest *request)
 /* ---- Entering and leaving ---- */
 
 /* serviceCall -- call one of two hooks: the one for a process or, unless NULL, for a stream of it */
-static void serviceCall(LogRequest request, Process process, Stream stream, void (*each)(LogRequest, LogProcess),
+static void serviceCall(LogRequest request, Process process, LogStream stream, void (*each)(LogRequest, LogProcess),
                         void (*eachStream)(LogRequest, const PawStream *))
 {
   if (stream == NULL) {
@@ -185,7 +185,7 @@ static void serviceBefore(PawService service, Filed filed)
   filed->streams = table->streams;
   for (i = 0; i < filed->processes; ++i) {
     Process process = table->process[i];
-    Stream stream = NULL;
+    LogStream stream = NULL;
     do {
       if (filed->state != FiledSERVED || request->stop)
         return;
@@ -205,7 +205,7 @@ static void serviceAfter(PawService service, Filed filed)
 
   for (i = filed->places > 0 ? filed->processes : 0; i-- > 0;) {
     Process process = service->log->table.process[i];
-    Stream stream = process->last;
+    LogStream stream = process->last;
     while (stream != NULL && stream->number >= filed->streams)
       stream = stream->previous;
     for (; stream != NULL; stream = stream->previous)

@@ -432,7 +432,7 @@ static void logKept(LogSummary summary, Log log, Process process, uint64_t event
 
 /* logOlder -- the number of events of a stream that were overwritten because only the newest were kept.  If the
  * process counts that itself, this is a part of its number. */
-static void logOlder(LogSummary summary, Log log, Stream stream)
+static void logOlder(LogSummary summary, Log log, LogStream stream)
 {
   uint64_t events = MissingOlder(stream);
 
@@ -455,7 +455,7 @@ static void logProcessOlder(LogSummary summary, Log log, Process process)
 }
 
 /* logUnsent -- which events of a flight recorder's stream are in the log */
-static void logUnsent(LogSummary summary, Log log, Stream stream)
+static void logUnsent(LogSummary summary, Log log, LogStream stream)
 {
   uint64_t events = BlockRunsCount(&stream->runs);
   uint64_t time = events > 0 ? LogTime(log, stream->process->public.number, stream->since) : 0;
@@ -495,7 +495,7 @@ void LogSummarize(LogSummary summary, Log log)
   if (MissingDropped(&dropped, &process, &log->table))
     summary->dropped = dropped.events;
   for (i = 0; i < log->table.streams; ++i) {
-    Stream stream = log->table.stream[i];
+    LogStream stream = log->table.stream[i];
     summary->discarded = CountAdd(summary->discarded, stream->discarded);
     if (BlockStreamUnsent(stream->id))
       logUnsent(summary, log, stream);
@@ -520,7 +520,7 @@ void LogDiscards(Log log, void (*hook)(void *data, const LogDiscardStruct *disca
   Index i;
 
   for (i = 0; i < log->table.streams; ++i) {
-    Stream stream = log->table.stream[i];
+    LogStream stream = log->table.stream[i];
     discard.process = &stream->process->public;
     discard.thread = stream->thread;
     discard.kind = stream->kind;

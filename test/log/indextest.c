@@ -24,7 +24,7 @@ static void aTable(Table table)
   memset(table, 0, sizeof *table);
   for (i = 0; i < clocks; ++i) {
     BlockHeaderStruct header = {.process = 100 + i, .stream = (uint32_t)i};
-    Stream stream;
+    LogStream stream;
     Clock clock;
     (void)TableStream(&stream, table, &header);
     clock = stream->process->clock;

@@ -71,7 +71,7 @@ static void testIndex(TheIndex index)
 static void testTable(Table table)
 {
   Process process = table->process[table->processes - 1];
-  Stream stream = table->process[0]->first;
+  LogStream stream = table->process[0]->first;
 
   TapOk(process->headed && stream != NULL && stream->next != NULL, "the table has processes, and one with two streams");
   PLANT(table->slots, table->processes + table->streams, TableCheck(table),
