@@ -19,7 +19,7 @@
 enum {
   batchWait = 500,        /* ms, where there is a connection; */
   batchPatience = 10,     /* and how often */
-  batchBehind = 250000000, /* ns for which an outlet that is not all there is may take nothing */
+  batchBehind = 250000000, /* ns for which a receiver that is not all there is may take nothing */
   batchSPENT = 1          /* since then it takes nothing that need be waited for: the end is near */
 };
 
@@ -100,7 +100,7 @@ uint64_t BatchMissing(Batch batch)
 
 uint64_t BatchReached(Batch batch)
 {
-  return batch->fd >= 0 && batch->outlet == NULL ? batchPlace(batch) + batch->missing : 0;
+  return batch->fd >= 0 && batch->forward == NULL ? batchPlace(batch) + batch->missing : 0;
 }
 
 /* batchWhole -- the message within which the last write ended counts as not written */
@@ -171,21 +171,21 @@ static Res batchAppend(Batch batch)
   return ResOK;
 }
 
-/* batchOffer -- offer one message to the outlet.  At the end of the recording the outlet is waited for, until it takes
+/* batchOffer -- offer one message to the receiver.  At the end of the recording the receiver is waited for, until it takes
  * nothing any more. */
 static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
 {
-  Res res = PlinthOffer(batch->outlet, message, size, header);
+  Res res = PlinthOffer(batch->forward, message, size, header);
   unsigned tries;
 
   for (tries = 0; res != ResOK && batch->patient && tries < batchPatience; ++tries) {
-    (void)PlinthWait(batch->outlet, batchWait);
-    res = PlinthOffer(batch->outlet, message, size, header);
+    (void)PlinthWait(batch->forward, batchWait);
+    res = PlinthOffer(batch->forward, message, size, header);
   }
   return res;
 }
 
-/* batchSkip -- should a message that the outlet refuses go to the file only?  Then its events are counted. */
+/* batchSkip -- should a message that the receiver refuses go to the file only?  Then its events are counted. */
 static Bool batchSkip(Batch batch, const void *message, Size size)
 {
   uint64_t now = EventClockMonotonic();
@@ -200,7 +200,7 @@ static Bool batchSkip(Batch batch, const void *message, Size size)
   return TRUE;
 }
 
-/* batchSend -- all of it to the outlet, message by message */
+/* batchSend -- all of it to the receiver, message by message */
 static Res batchSend(Batch batch)
 {
   while (batch->passed < batch->used) {
@@ -224,7 +224,7 @@ static Res batchSend(Batch batch)
  * short */
 static Size batchOut(Batch batch)
 {
-  return batch->outlet != NULL ? batch->passed : batch->written;
+  return batch->forward != NULL ? batch->passed : batch->written;
 }
 
 /* batchFreed -- free the slots whose blocks are out */
@@ -251,7 +251,7 @@ Res BatchWrite(Batch batch)
 
   AVER_CRITICAL(BatchCheck(batch));
   res = batch->fd >= 0 ? batchAppend(batch) : ResOK;
-  if (res == ResOK && batch->outlet != NULL)
+  if (res == ResOK && batch->forward != NULL)
     res = batchSend(batch);
   batchFreed(batch);
   if (res != ResOK)
@@ -294,7 +294,7 @@ void BatchOpen(Batch batch, int fd)
   batch->limit = RawLimit(RLIMIT_FSIZE);
 }
 
-/* batchTally -- what waits, for the outlet where there is one: blocks of one process, by its identity, and their
+/* batchTally -- what waits, for the receiver where there is one: blocks of one process, by its identity, and their
  * events; 0: of all */
 static void batchTally(BatchDropped tallyReturn, Batch batch, uint64_t process)
 {
@@ -380,7 +380,7 @@ Bool BatchCheck(Batch batch)
   Index i;
 
   if (batch->used > BatchSIZE || batch->written > batch->used || batch->passed > batch->used ||
-      (batch->outlet == NULL && batch->passed != 0) || batch->slots > BatchSlotsMAX)
+      (batch->forward == NULL && batch->passed != 0) || batch->slots > BatchSlotsMAX)
     return FALSE;
   for (i = 0; i < batch->slots; ++i)
     if (batch->slot[i].header == NULL || batch->slot[i].mark == NULL || batch->slot[i].slot >= RegionSlotsMAX ||

@@ -5,11 +5,11 @@
  * program's buffers fill up.
  *
  * If the log is a file and is sent elsewhere, too, the file gets everything.  The batch waits for the other way out
- * (the outlet) as long as that accepts something now and then.  What the outlet does not accept goes to the file only,
+ * (the receiver) as long as that accepts something now and then.  What the receiver does not accept goes to the file only,
  * and is counted.
  *
  * Always true (BatchCheck):
- *   written <= used <= BatchSIZE;  passed <= used, and 0 without an outlet
+ *   written <= used <= BatchSIZE;  passed <= used, and 0 without a receiver
  *   slots <= BatchSlotsMAX; their `end`s do not fall, and are at most `used`
  *
  * Design: design/collector.md .hand.order      Tests: test/collect/batchtest.c, test/collect/collecttest.c
@@ -38,16 +38,16 @@ typedef struct BatchSlotStruct {
 
 typedef struct BatchStruct {
   int fd;              /* the log, for appending; -1: none */
-  Plinth outlet;       /* where it goes, too, or instead; NULL: nowhere */
-  Bool patient;        /* wait for the outlet as long as it goes on accepting some */
+  Plinth forward;       /* where it goes, too, or instead; NULL: nowhere */
+  Bool patient;        /* wait for the receiver as long as it goes on accepting some */
   int reason;          /* errno of the last writing; 0: it went well */
   Size used, written;
   uint64_t limit;      /* on the size of files; UINT64_MAX: none */
   Bool last;           /* only the last messages are written now, for which room is left below the limit */
   uint64_t cut;        /* where in the log a write was cut short; 0: none was */
   uint64_t missing;    /* bytes that another program has truncated from the log */
-  Size passed;         /* bytes of the batch that the outlet has accepted, or that it will not get */
-  uint64_t behind;     /* since when the outlet, besides the file, accepts nothing; monotonic ns; 0: it does */
+  Size passed;         /* bytes of the batch that the receiver has accepted, or that it will not get */
+  uint64_t behind;     /* since when the receiver, besides the file, accepts nothing; monotonic ns; 0: it does */
   uint64_t skipped;    /* events that it did not get, */
   uint64_t bytes;      /* and bytes that were written so far */
   Trim trim;           /* keeps the log small; NULL: all of it stays */
@@ -79,7 +79,7 @@ extern void BatchDrop(BatchSlotStruct slot);
 /* BatchWrite -- write the batch to the log, free the slots of blocks that are there, and wake the threads that wait for
  * a free slot
  *
- * returns  ResIO: `reason` says why; the rest stays.  ResLIMIT: the file has it, and the outlet is waited for: once
+ * returns  ResIO: `reason` says why; the rest stays.  ResLIMIT: the file has it, and the receiver is waited for: once
  *          more, in a moment */
 extern Res BatchWrite(Batch batch);
 
@@ -102,7 +102,7 @@ extern void BatchLast(BatchDropped droppedReturn, Batch batch, uint64_t process)
 /* BatchFarther -- raise our soft limit on file sizes to the hard one; FALSE: it is not lower */
 extern Bool BatchFarther(Batch batch);
 
-/* BatchWaiting -- how many events wait to be written, or for the outlet if there is one
+/* BatchWaiting -- how many events wait to be written, or for the receiver if there is one
  * process  only events of this one, by its identity; 0: of all */
 extern uint64_t BatchWaiting(Batch batch, uint64_t process);
 

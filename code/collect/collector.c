@@ -190,7 +190,7 @@ static void collectorKeep(Collector collector)
 static void collectorHead(Collector collector)
 {
   if (SelfEventsHeader(collector->self) == ResOK && BatchWrite(&collector->shop.batch) == ResOK &&
-      collector->settings.keep == 0 && collector->shop.batch.outlet == NULL)
+      collector->settings.keep == 0 && collector->shop.batch.forward == NULL)
     collector->shop.known = SelfEventsRegistry();
 }
 
@@ -221,10 +221,10 @@ Res CollectorSend(Collector collector, const char *where, const char **reasonRet
 {
   Res res;
 
-  AVER(collector->shop.batch.outlet == NULL && collector->shop.batch.fd < 0);
-  res = PlinthOpen(&collector->outlet, where, NULL, reasonReturn);
+  AVER(collector->shop.batch.forward == NULL && collector->shop.batch.fd < 0);
+  res = PlinthOpen(&collector->forward, where, NULL, reasonReturn);
   if (res == ResOK)
-    collector->shop.batch.outlet = &collector->outlet;
+    collector->shop.batch.forward = &collector->forward;
   return res;
 }
 
@@ -243,7 +243,7 @@ static void collectorRefused(Collector collector)
     CollectorTell(
         collector,
         "the log cannot be sent: %s; events wait in memory, and -p says what becomes of those that find no room",
-        PlinthReason(&collector->outlet));
+        PlinthReason(&collector->forward));
   else
     CollectorTell(collector, "the log cannot be written: %s%s", strerror(collector->shop.batch.reason),
                   collector->drains > 0 ? "; events wait in memory, and those that find no room are discarded" : "");
@@ -313,15 +313,15 @@ static void collectorObey(Drain drain, const char *request)
     collectorKinds(drain, &live, request + 6);
 }
 
-/* collectorHear -- obey the requests that the outlet brings back.  Asking it also makes it send what it keeps. */
+/* collectorHear -- obey the requests that the receiver brings back.  Asking it also makes it send what it keeps. */
 static void collectorHear(Collector collector)
 {
   char request[256];
   Size length;
   Index i;
 
-  while (collector->shop.batch.outlet != NULL &&
-         PlinthReceive(&collector->outlet, request, sizeof request - 1, &length) == ResOK) {
+  while (collector->shop.batch.forward != NULL &&
+         PlinthReceive(&collector->forward, request, sizeof request - 1, &length) == ResOK) {
     request[length] = '\0';
     for (i = 0; i < collector->drains; ++i)
       collectorObey(collector->drain[i], request);
@@ -488,14 +488,14 @@ void CollectorFree(Collector collector)
     DrainClose(collector->drain[--collector->drains]);
     CollectorLink(collector);
   }
-  if (collector->shop.batch.fd >= 0 || collector->shop.batch.outlet != NULL)
+  if (collector->shop.batch.fd >= 0 || collector->shop.batch.forward != NULL)
     (void)syscall(SYS_set_robust_list, NULL, sizeof collector->robust);
   if (collector->shop.batch.trim != NULL)
     TrimDestroy(collector->shop.batch.trim);
   if (collector->shop.batch.fd >= 0)
     (void)close(collector->shop.batch.fd);
-  if (collector->shop.batch.outlet != NULL)
-    PlinthClose(&collector->outlet);
+  if (collector->shop.batch.forward != NULL)
+    PlinthClose(&collector->forward);
   if (collector->handed >= 0)
     (void)close(collector->handed);
   RendezvousClose(&collector->meet);

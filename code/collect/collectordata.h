@@ -67,7 +67,7 @@ typedef struct CollectorStruct {
   uint64_t since;              /* ns, monotonic: since then, */
   Bool complained;             /* and a message has said so */
   Bool crowded;                /* a message has said that the log cannot be kept small */
-  PlinthStruct outlet;         /* where it goes, if that is no file */
+  PlinthStruct forward;         /* where it goes, if that is no file */
   ImagesStruct images;
   Count users;
   uid_t user[collectorUsersMAX]; /* whose processes have met us */

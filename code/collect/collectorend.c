@@ -182,12 +182,12 @@ void CollectorCount(CollectorCounts its, Collector collector)
     .untold = collector->untold,
     .stayed = collector->stayed,
   };
-  if (batch->outlet != NULL && batch->fd < 0) {
-    uint64_t kept = PlinthLeft(batch->outlet, BlockMessageEvents);
-    /* What waits for the outlet is in the processes' memory yet, but for what we say ourselves. */
+  if (batch->forward != NULL && batch->fd < 0) {
+    uint64_t kept = PlinthLeft(batch->forward, BlockMessageEvents);
+    /* What waits for the receiver is in the processes' memory yet, but for what we say ourselves. */
     its->events -= kept + BatchWaiting(batch, 0);
     its->discarded += kept + BatchWaiting(batch, SelfEventsIdentity(collector->self));
-    its->bytes -= PlinthLeft(batch->outlet, collectorSize);
+    its->bytes -= PlinthLeft(batch->forward, collectorSize);
   }
 }
 
@@ -195,24 +195,24 @@ void CollectorCount(CollectorCounts its, Collector collector)
 static void collectorFinish(Collector collector)
 {
   Batch batch = &collector->shop.batch;
-  Plinth outlet = batch->outlet;
+  Plinth forward = batch->forward;
   unsigned long long events;
   Count left, before = SIZE_MAX;
 
-  if (outlet == NULL)
+  if (forward == NULL)
     return;
-  while ((left = PlinthWait(outlet, collectorWAIT)) > 0 && left < before) /* as long as some arrive */
+  while ((left = PlinthWait(forward, collectorWAIT)) > 0 && left < before) /* as long as some arrive */
     before = left;
-  events = batch->skipped + PlinthLeft(outlet, BlockMessageEvents);
+  events = batch->skipped + PlinthLeft(forward, BlockMessageEvents);
   if (left == 0 && events == 0)
     return;
   if (batch->fd >= 0)
-    CollectorTell(collector, "%s: %llu event%s not arrived: %s; the file has %s", outlet->place, events,
-                  events == 1 ? " has" : "s have", PlinthReason(outlet), events == 1 ? "it" : "them");
+    CollectorTell(collector, "%s: %llu event%s not arrived: %s; the file has %s", forward->place, events,
+                  events == 1 ? " has" : "s have", PlinthReason(forward), events == 1 ? "it" : "them");
   else
     CollectorTell(collector, "%s: %llu event%s in %zu block%s %s not been acknowledged: %s; %s as discarded; "
-                  "with -o FILE a file has %s, too", outlet->place, events, TextPlural(events), left, TextPlural(left),
-                  events == 1 ? "has" : "have", PlinthReason(outlet), events == 1 ? "it counts" : "they count",
+                  "with -o FILE a file has %s, too", forward->place, events, TextPlural(events), left, TextPlural(left),
+                  events == 1 ? "has" : "have", PlinthReason(forward), events == 1 ? "it counts" : "they count",
                   events == 1 ? "it" : "them");
 }
 

@@ -46,8 +46,8 @@ static void recordingCollector(Recording recording)
   (void)OptionFail(recording->tool, "no collector: %s; processes write to the log themselves", strerror(errno));
 }
 
-/* recordingOutlet -- the log goes to another place, too, or instead: the collector sends it there.  FALSE: told. */
-static Bool recordingOutlet(Recording recording)
+/* recordingForward -- the log goes to another place, too, or instead: the collector sends it there.  FALSE: told. */
+static Bool recordingForward(Recording recording)
 {
   const char *reason;
 
@@ -70,7 +70,7 @@ static void recordingOpen(Recording recording)
   if (recording->collector == NULL)
     return;
   (void)RawLimitRaise(RLIMIT_NOFILE);
-  res = recordingOutlet(recording) || recording->file ? ResOK : ResFAIL;
+  res = recordingForward(recording) || recording->file ? ResOK : ResFAIL;
   if (res == ResOK) {
     res = CollectorLog(recording->collector, recording->fd, recording->file ? recording->log : NULL);
     recording->fd = -1;

@@ -73,10 +73,10 @@ static void chromeHappens(TrackBuilder chrome, const char *phase, ThreadsProcess
   chromeString(chrome, name);
 }
 
-static void chromeValue(TrackBuilder chrome, TrackCounter gauge, uint64_t value, uint64_t time)
+static void chromeValue(TrackBuilder chrome, TrackCounter counter, uint64_t value, uint64_t time)
 {
-  chromeHappens(chrome, "C", gauge->process, NULL, gauge->name, time);
-  if (gauge->real) {
+  chromeHappens(chrome, "C", counter->process, NULL, counter->name, time);
+  if (counter->real) {
     TextStruct text;
     OutputString(chrome->output, ",\"args\":{\"value\":");
     TextInit(&text, OutputRoom(chrome->output), OutputRoomMAX);

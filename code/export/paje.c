@@ -1,7 +1,7 @@
 /* paje.c -- the trace format of Writer, for ViTE and pj_dump
  *
  * Processes are containers, and their threads and pools containers in them; slices are states that are pushed and
- * popped, marks events, and gauges variables.
+ * popped, marks events, and counters variables.
  *
  * Always true: an alias is defined before it is used; times do not fall.
  *
@@ -111,30 +111,30 @@ static void pajeThread(TrackBuilder paje, ThreadsThread thread, Bool again, uint
   OutputString(paje->output, "\"\n");
 }
 
-static void pajeGauge(TrackBuilder paje, TrackCounter gauge, uint64_t time)
+static void pajeCounter(TrackBuilder paje, TrackCounter counter, uint64_t time)
 {
-  if (gauge->pool) {
+  if (counter->pool) {
     pajeAt(paje, pajeCREATE, time);
-    OutputFormat(paje->output, " g%u L p%u \"%u ", gauge->number, gauge->process->id, gauge->process->id);
-  } else if (pajeDefine(paje, gauge->name, pajeVARIABLE)) {
-    OutputFormat(paje->output, "3 v%u P \"", gauge->name);
+    OutputFormat(paje->output, " g%u L p%u \"%u ", counter->number, counter->process->id, counter->process->id);
+  } else if (pajeDefine(paje, counter->name, pajeVARIABLE)) {
+    OutputFormat(paje->output, "3 v%u P \"", counter->name);
   } else {
     return;
   }
-  pajeName(paje, gauge->name);
+  pajeName(paje, counter->name);
   OutputString(paje->output, "\"\n");
 }
 
-static void pajeValue(TrackBuilder paje, TrackCounter gauge, uint64_t value, uint64_t time)
+static void pajeValue(TrackBuilder paje, TrackCounter counter, uint64_t value, uint64_t time)
 {
   char *p;
 
   pajeAt(paje, pajeSET, time);
-  if (gauge->pool)
-    OutputFormat(paje->output, " B g%u", gauge->number);
+  if (counter->pool)
+    OutputFormat(paje->output, " B g%u", counter->number);
   else
-    OutputFormat(paje->output, " v%u p%u", gauge->name, gauge->process->id);
-  if (gauge->real) {
+    OutputFormat(paje->output, " v%u p%u", counter->name, counter->process->id);
+  if (counter->real) {
     p = OutputRoom(paje->output);
     paje->output->next = p + snprintf(p, OutputRoomMAX, " %.9f\n", TrackReal(value)); /* readers know no exponents */
   } else {
@@ -174,10 +174,10 @@ static void pajeTail(TrackBuilder paje, uint64_t time)
   ThreadsThread thread;
   Index i;
 
-  for (i = paje->gauges; i-- > 0;) {
-    if (paje->gauge[i]->pool) {
+  for (i = paje->counters; i-- > 0;) {
+    if (paje->counter[i]->pool) {
       pajeAt(paje, pajeDESTROY, time);
-      OutputFormat(paje->output, " L g%u\n", paje->gauge[i]->number);
+      OutputFormat(paje->output, " L g%u\n", paje->counter[i]->number);
     }
   }
   for (process = paje->who.first; process != NULL; process = process->next) {
@@ -195,7 +195,7 @@ static void pajeTail(TrackBuilder paje, uint64_t time)
 }
 
 static const TrackSinkStruct pajeSink = {
-  .strict = TRUE, .head = pajeDefinitions, .process = pajeProcess, .thread = pajeThread, .gauge = pajeGauge,
+  .strict = TRUE, .head = pajeDefinitions, .process = pajeProcess, .thread = pajeThread, .counter = pajeCounter,
   .value = pajeValue, .begin = pajeBegin, .end = pajeEnd, .mark = pajeMark, .tail = pajeTail
 };
 

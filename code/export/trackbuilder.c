@@ -318,8 +318,8 @@ Bool TrackCheck(TrackBuilder builder)
   Count slices = 0;
   Index i;
 
-  for (i = 0; i < builder->gauges; ++i)
-    if (builder->gauge[i]->number != i + 1)
+  for (i = 0; i < builder->counters; ++i)
+    if (builder->counter[i]->number != i + 1)
       return FALSE;
   for (lane = builder->lanes; lane != NULL; lane = lane->next) {
     if (lane->depth > TrackDepthMAX || lane->thread->client != lane)
@@ -328,7 +328,7 @@ Bool TrackCheck(TrackBuilder builder)
   }
   for (process = builder->who.first; process != NULL; process = process->next)
     slices -= process->client == NULL ? 0 : ((TrackProcess)process->client)->open;
-  return slices == 0 && builder->gauges == builder->gaugeKeys.count && trackQueueCheck(&builder->gaugeQueue) &&
+  return slices == 0 && builder->counters == builder->counterKeys.count && trackQueueCheck(&builder->counterQueue) &&
          trackQueueCheck(&builder->laneQueue);
 }
 
@@ -343,10 +343,10 @@ void TrackDestroy(TrackBuilder builder)
     free(lane->seen);
     free(lane);
   }
-  for (i = 0; i < builder->gauges; ++i)
-    free(builder->gauge[i]);
-  free(builder->gauge);
-  StringsFinish(&builder->gaugeKeys);
+  for (i = 0; i < builder->counters; ++i)
+    free(builder->counter[i]);
+  free(builder->counter);
+  StringsFinish(&builder->counterKeys);
   for (process = builder->who.first; process != NULL; process = process->next)
     free(process->client);
   for (i = 0; builder->held != NULL && i < builder->who.count; ++i)
@@ -411,15 +411,15 @@ static TrackLane trackLaneOf(TrackBuilder builder, ThreadsThread thread)
 /* trackDue -- what was due before now, in order; or, with `last`, all that waits */
 static void trackDue(TrackBuilder builder, Bool last)
 {
-  TrackWait gauge, lane, wait;
+  TrackWait counter, lane, wait;
 
   for (;;) {
-    gauge = builder->gaugeQueue.first;
+    counter = builder->counterQueue.first;
     lane = builder->laneQueue.first;
-    wait = lane == NULL || (gauge != NULL && gauge->due <= lane->due) ? gauge : lane;
+    wait = lane == NULL || (counter != NULL && counter->due <= lane->due) ? counter : lane;
     if (wait == NULL || (!last && wait->due > builder->now))
       return;
-    (wait == gauge ? &builder->gaugeQueue : &builder->laneQueue)->first = wait->later;
+    (wait == counter ? &builder->counterQueue : &builder->laneQueue)->first = wait->later;
     wait->settle(builder, wait, last);
   }
 }

@@ -3,23 +3,23 @@
  * What is drawn of a log is decided here, for all formats that are pictures; the sink of a format writes it.
  * Each thread is a lane, and so are a process's collections (types that say `pool` and `trace`).  Types of events that
  * come in pairs (XBegin and XEnd, XStart and XEnd, XRequest and XAcquire, XReach and XResume) make a slice of it,
- * others a mark, and the live heap, samples and what programs count themselves make gauges.
+ * others a mark, and the live heap, samples and what programs count themselves make counters.
  *
- * Thinned, a gauge is written at most twice in so long: as it was at the end, and its peak if that was higher; of marks
+ * Thinned, a counter is written at most twice in so long: as it was at the end, and its peak if that was higher; of marks
  * and slices of one type in one lane the first is drawn, and slices that are longer.
  *
- * trackbuilder.c takes events and has the lanes; trackplan.c knows types, and trackcounter.c has the gauges.
+ * trackbuilder.c takes events and has the lanes; trackplan.c knows types, and trackcounter.c has the counters.
  *
- * Always true of the calls of a sink: the times of a lane do not fall, nor those of a gauge; of a `strict` sink no
- * times do.  A process comes before its threads and gauges, and these before what is in them; slices of a lane nest,
+ * Always true of the calls of a sink: the times of a lane do not fall, nor those of a counter; of a `strict` sink no
+ * times do.  A process comes before its threads and counters, and these before what is in them; slices of a lane nest,
  * and all of them end.
  *
- * Always true (TrackCheck, but not once `failed`): a gauge's number is its place in `gauge`, from 1; a lane has at most
+ * Always true (TrackCheck, but not once `failed`): a counter's number is its place in `counter`, from 1; a lane has at most
  * TrackDepthMAX slices, and is its thread's client; a process counts the slices of its lanes; what is in a queue waits.
  *
- * Always true: gauges and lanes that wait do so in the order in which they began to, because all wait equally long;
+ * Always true: counters and lanes that wait do so in the order in which they began to, because all wait equally long;
  * what is due comes before the next event does.  Where the sink is not strict, the heap may tell later of what happened
- * earlier: a gauge that is told of something behind the time when it was due is written first.
+ * earlier: a counter that is told of something behind the time when it was due is written first.
  *
  * Design: design/view.md .drawn      Tests: test/export/drawn.t, test/export/exportchecktest.c
  */
@@ -35,7 +35,7 @@
 
 typedef Writer TrackBuilder; /* of a format that is drawn */
 
-/* What waits until it is due; a gauge or a lane begins with it. */
+/* What waits until it is due; a counter or a lane begins with it. */
 typedef struct TrackWaitStruct {
   void (*settle)(TrackBuilder builder, struct TrackWaitStruct *wait, Bool last); /* it is due, or all is (`last`) */
   Bool waiting;
@@ -77,8 +77,8 @@ typedef struct TrackSinkStruct {
   const char *head; /* what comes first */
   void (*process)(TrackBuilder builder, ThreadsProcess process, uint64_t time);
   void (*thread)(TrackBuilder builder, ThreadsThread thread, Bool again, uint64_t time); /* again: another name */
-  void (*gauge)(TrackBuilder builder, TrackCounter gauge, uint64_t time); /* NULL: nothing is written of a new one */
-  void (*value)(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time);
+  void (*counter)(TrackBuilder builder, TrackCounter counter, uint64_t time); /* NULL: nothing is written of a new one */
+  void (*value)(TrackBuilder builder, TrackCounter counter, uint64_t value, uint64_t time);
   void (*begin)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
   void (*end)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
   void (*mark)(TrackBuilder builder, ThreadsThread thread, uint32_t name, LogEvent event, uint64_t time);
@@ -86,7 +86,7 @@ typedef struct TrackSinkStruct {
 } TrackSinkStruct;
 
 enum {
-  TrackPoolsMAX = 16,   /* pools of a process that have gauges */
+  TrackPoolsMAX = 16,   /* pools of a process that have counters */
   TrackDepthMAX = 32    /* slices in a lane, one in the other */
 };
 
@@ -141,7 +141,7 @@ typedef struct TrackProcessStruct {
     uint64_t bytes;
     uint32_t class;
     Bool met;
-    TrackCounter gauge;
+    TrackCounter counter;
   } pool[TrackPoolsMAX];
 } TrackProcessStruct, *TrackProcess;
 
@@ -162,11 +162,11 @@ struct WriterStruct {
   Heap heap;
   TrackProcess *held;    /* by the log's number: what lived at the beginning in processes not drawn yet; or NULL */
   Bool before;           /* the events that are taken now come before the picture begins */
-  StringsStruct gaugeKeys; /* what tells gauges apart, */
-  TrackCounter *gauge;     /* and by its number - 1 each gauge */
-  Count gauges, gaugeCapacity;
+  StringsStruct counterKeys; /* what tells counters apart, */
+  TrackCounter *counter;     /* and by its number - 1 each counter */
+  Count counters, counterCapacity;
   TrackLane lanes;
-  TrackQueueStruct gaugeQueue, laneQueue; /* those that wait */
+  TrackQueueStruct counterQueue, laneQueue; /* those that wait */
 };
 
 /* TrackCLASS -- the class of a format that is drawn, which takes `more` options; `sink` must stay */
@@ -210,7 +210,7 @@ extern void TrackHeapBegin(TrackBuilder builder, ThreadsProcess process);
 /* TrackHeapLives -- the picture begins: hold what lives now until its process is drawn.  ResMEMORY. */
 extern Res TrackHeapLives(TrackBuilder builder);
 
-/* TrackHeapMake -- a heap whose operations move the gauges.  ResMEMORY. */
+/* TrackHeapMake -- a heap whose operations move the counters.  ResMEMORY. */
 extern Res TrackHeapMake(TrackBuilder builder);
 
 /* TrackSample, TrackUser -- events that say values */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A gauge that changes is written at once, and waits from then on: when it is due it is written again if it has another
+ * A counter that changes is written at once, and waits from then on: when it is due it is written again if it has another
  * value, and waits again, or else it rests until it changes.
  */
 #include <inttypes.h>
@@ -17,96 +17,96 @@
 #include "heap/heaplook.h"
 
 /* counterHigher -- is a higher than b? */
-static Bool counterHigher(TrackCounter gauge, uint64_t a, uint64_t b)
+static Bool counterHigher(TrackCounter counter, uint64_t a, uint64_t b)
 {
-  return LIKELY(!gauge->real) ? a > b : TrackReal(a) > TrackReal(b);
+  return LIKELY(!counter->real) ? a > b : TrackReal(a) > TrackReal(b);
 }
 
-/* counterWrite -- write a value, at the gauge's last time or later: at a log's end the heap may report earlier times */
-static void counterWrite(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
+/* counterWrite -- write a value, at the counter's last time or later: at a log's end the heap may report earlier times */
+static void counterWrite(TrackBuilder builder, TrackCounter counter, uint64_t value, uint64_t time)
 {
-  if (time > gauge->at)
-    gauge->at = time;
-  gauge->written = value;
-  builder->sink->value(builder, gauge, value, gauge->at);
+  if (time > counter->at)
+    counter->at = time;
+  counter->written = value;
+  builder->sink->value(builder, counter, value, counter->at);
 }
 
 /* counterSettle -- at `time` it is due: write what has changed.  TRUE: something had, and it will be due again. */
-static Bool counterSettle(TrackBuilder builder, TrackCounter gauge, uint64_t time)
+static Bool counterSettle(TrackBuilder builder, TrackCounter counter, uint64_t time)
 {
-  Bool peak = counterHigher(gauge, gauge->peak, gauge->written) && counterHigher(gauge, gauge->peak, gauge->value);
+  Bool peak = counterHigher(counter, counter->peak, counter->written) && counterHigher(counter, counter->peak, counter->value);
 
   if (peak)
-    counterWrite(builder, gauge, gauge->peak, builder->sink->strict ? time : gauge->peakTime);
-  if (!peak && gauge->value == gauge->written)
+    counterWrite(builder, counter, counter->peak, builder->sink->strict ? time : counter->peakTime);
+  if (!peak && counter->value == counter->written)
     return FALSE;
-  counterWrite(builder, gauge, gauge->value, time);
-  gauge->peak = gauge->value;
-  gauge->wait.due = time + builder->thin;
+  counterWrite(builder, counter, counter->value, time);
+  counter->peak = counter->value;
+  counter->wait.due = time + builder->thin;
   return TRUE;
 }
 
-/* counterDue -- where the heap tells late, it first tells what happened before the gauge was due */
+/* counterDue -- where the heap tells late, it first tells what happened before the counter was due */
 static void counterDue(TrackBuilder builder, TrackWait wait, Bool last)
 {
-  TrackCounter gauge = (TrackCounter)wait;
+  TrackCounter counter = (TrackCounter)wait;
 
-  if (!builder->sink->strict && gauge->process->log != NULL)
+  if (!builder->sink->strict && counter->process->log != NULL)
     HeapCatchUp(builder->heap);
   AVER(wait->waiting);
   wait->waiting = FALSE;
   if (last)
-    (void)counterSettle(builder, gauge, builder->now < wait->due ? builder->now : wait->due);
-  else if (wait->due > builder->now || counterSettle(builder, gauge, wait->due))
-    TrackWaitFor(&builder->gaugeQueue, wait, wait->due);
+    (void)counterSettle(builder, counter, builder->now < wait->due ? builder->now : wait->due);
+  else if (wait->due > builder->now || counterSettle(builder, counter, wait->due))
+    TrackWaitFor(&builder->counterQueue, wait, wait->due);
 }
 
-/* counterOf -- the gauge of a process that is called so, made if there is none; NULL: no memory */
+/* counterOf -- the counter of a process that is called so, made if there is none; NULL: no memory */
 static TrackCounter counterOf(TrackBuilder builder, ThreadsProcess process, uint32_t name, Bool real, Bool pool)
 {
   uint32_t key[] = {process->id, name, (uint32_t)real, (uint32_t)pool}, number;
-  TrackCounter gauge = NULL;
+  TrackCounter counter = NULL;
 
-  if (TrackProcessOf(builder, process) == NULL) /* which may make gauges of its own */
+  if (TrackProcessOf(builder, process) == NULL) /* which may make counters of its own */
     return NULL;
-  number = StringsAdd(&builder->gaugeKeys, (const char *)key, sizeof key);
-  if (number != 0 && number <= builder->gauges)
-    return builder->gauge[number - 1];
-  if (number != 0 && Grow(&builder->gauge, &builder->gaugeCapacity, builder->gauges, sizeof gauge))
-    gauge = malloc(sizeof *gauge);
-  if (gauge == NULL) {
+  number = StringsAdd(&builder->counterKeys, (const char *)key, sizeof key);
+  if (number != 0 && number <= builder->counters)
+    return builder->counter[number - 1];
+  if (number != 0 && Grow(&builder->counter, &builder->counterCapacity, builder->counters, sizeof counter))
+    counter = malloc(sizeof *counter);
+  if (counter == NULL) {
     builder->failed = TRUE;
     return NULL;
   }
-  *gauge = (TrackCounterStruct){.wait.settle = counterDue, .process = process, .name = name, .number = number,
+  *counter = (TrackCounterStruct){.wait.settle = counterDue, .process = process, .name = name, .number = number,
                                 .real = real, .pool = pool};
-  builder->gauge[builder->gauges++] = gauge;
-  if (builder->sink->gauge != NULL)
-    builder->sink->gauge(builder, gauge, builder->now);
-  return gauge;
+  builder->counter[builder->counters++] = counter;
+  if (builder->sink->counter != NULL)
+    builder->sink->counter(builder, counter, builder->now);
+  return counter;
 }
 
-/* counterChange -- a gauge that rests, or is due, has another value */
-static __attribute__((noinline)) void counterChange(TrackBuilder builder, TrackCounter gauge, uint64_t value,
+/* counterChange -- a counter that rests, or is due, has another value */
+static __attribute__((noinline)) void counterChange(TrackBuilder builder, TrackCounter counter, uint64_t value,
                                                     uint64_t time)
 {
-  if (gauge->wait.waiting && counterSettle(builder, gauge, gauge->wait.due) && time < gauge->wait.due)
+  if (counter->wait.waiting && counterSettle(builder, counter, counter->wait.due) && time < counter->wait.due)
     return; /* and waits on */
-  gauge->value = gauge->peak = value;
-  gauge->wait.due = time + builder->thin;
-  counterWrite(builder, gauge, value, time);
-  if (builder->thin > 0 && !gauge->wait.waiting)
-    TrackWaitFor(&builder->gaugeQueue, &gauge->wait, gauge->wait.due);
+  counter->value = counter->peak = value;
+  counter->wait.due = time + builder->thin;
+  counterWrite(builder, counter, value, time);
+  if (builder->thin > 0 && !counter->wait.waiting)
+    TrackWaitFor(&builder->counterQueue, &counter->wait, counter->wait.due);
 }
 
-static void counterSet(TrackBuilder builder, TrackCounter gauge, uint64_t value, uint64_t time)
+static void counterSet(TrackBuilder builder, TrackCounter counter, uint64_t value, uint64_t time)
 {
-  if (UNLIKELY(!gauge->wait.waiting || time >= gauge->wait.due))
-    counterChange(builder, gauge, value, time);
-  gauge->value = value;
-  if (counterHigher(gauge, value, gauge->peak)) {
-    gauge->peak = value;
-    gauge->peakTime = time;
+  if (UNLIKELY(!counter->wait.waiting || time >= counter->wait.due))
+    counterChange(builder, counter, value, time);
+  counter->value = value;
+  if (counterHigher(counter, value, counter->peak)) {
+    counter->peak = value;
+    counter->peakTime = time;
   }
 }
 
@@ -117,8 +117,8 @@ static TrackCounter counterNamed(TrackBuilder builder, ThreadsProcess process, c
   return counterOf(builder, process, StringsAdd(&builder->who.strings, name, strlen(name)), FALSE, pool);
 }
 
-/* counterPoolGauge -- a gauge for a pool, which has one where there is more than one pool */
-static TrackCounter counterPoolGauge(TrackBuilder builder, ThreadsProcess process, Index i)
+/* counterPoolCounter -- a counter for a pool, which has one where there is more than one pool */
+static TrackCounter counterPoolCounter(TrackBuilder builder, ThreadsProcess process, Index i)
 {
   TrackProcess drawn = process->client;
   char name[96];
@@ -129,17 +129,17 @@ static TrackCounter counterPoolGauge(TrackBuilder builder, ThreadsProcess proces
   return counterNamed(builder, process, name, TRUE);
 }
 
-/* counterPoolGauges -- all pools have gauges from the second one on */
-static void counterPoolGauges(TrackBuilder builder, ThreadsProcess process, uint64_t time)
+/* counterPoolCounters -- all pools have counters from the second one on */
+static void counterPoolCounters(TrackBuilder builder, ThreadsProcess process, uint64_t time)
 {
   TrackProcess drawn = process->client;
   Index i;
 
   for (i = 0; drawn->pools > 1 && i < TrackPoolsMAX && !builder->failed; ++i) {
-    if (drawn->pool[i].met && drawn->pool[i].gauge == NULL) {
-      drawn->pool[i].gauge = counterPoolGauge(builder, process, i);
-      if (drawn->pool[i].gauge != NULL)
-        counterSet(builder, drawn->pool[i].gauge, drawn->pool[i].bytes, time);
+    if (drawn->pool[i].met && drawn->pool[i].counter == NULL) {
+      drawn->pool[i].counter = counterPoolCounter(builder, process, i);
+      if (drawn->pool[i].counter != NULL)
+        counterSet(builder, drawn->pool[i].counter, drawn->pool[i].bytes, time);
     }
   }
 }
@@ -160,8 +160,8 @@ static Index counterPool(TrackBuilder builder, TrackProcess drawn, HeapPool pool
   return i;
 }
 
-/* counters -- the process has gauges for what lives in it; FALSE: no memory */
-static Bool counters(TrackBuilder builder, ThreadsProcess process)
+/* counterOfProcess -- the process has counters for what lives in it; FALSE: no memory */
+static Bool counterOfProcess(TrackBuilder builder, ThreadsProcess process)
 {
   TrackProcess drawn = process->client;
 
@@ -176,11 +176,11 @@ void TrackHeapBegin(TrackBuilder builder, ThreadsProcess process)
 {
   TrackProcess drawn = process->client;
 
-  if (drawn->liveObjects == 0 || !counters(builder, process))
+  if (drawn->liveObjects == 0 || !counterOfProcess(builder, process))
     return;
   counterSet(builder, drawn->objects, drawn->liveObjects, builder->now);
   counterSet(builder, drawn->bytes, drawn->liveBytes, builder->now);
-  counterPoolGauges(builder, process, builder->now);
+  counterPoolCounters(builder, process, builder->now);
 }
 
 /* counterTime -- when it is drawn: where nothing may be told late, now */
@@ -207,17 +207,17 @@ static void counterLive(TrackBuilder builder, HeapOperation operation, uint64_t 
   drawn->liveObjects += objects;
   drawn->liveBytes += bytes;
   pool = bytes != 0 ? counterPool(builder, drawn, operation->pool, bytes) : TrackPoolsMAX;
-  if (UNLIKELY(!counters(builder, process)))
+  if (UNLIKELY(!counterOfProcess(builder, process)))
     return;
   time = counterTime(builder, operation);
   if (objects != 0)
     counterSet(builder, drawn->objects, drawn->liveObjects, time);
   if (bytes != 0)
     counterSet(builder, drawn->bytes, drawn->liveBytes, time);
-  if (pool < TrackPoolsMAX && drawn->pool[pool].gauge != NULL)
-    counterSet(builder, drawn->pool[pool].gauge, drawn->pool[pool].bytes, time);
+  if (pool < TrackPoolsMAX && drawn->pool[pool].counter != NULL)
+    counterSet(builder, drawn->pool[pool].counter, drawn->pool[pool].bytes, time);
   else if (pool < TrackPoolsMAX)
-    counterPoolGauges(builder, process, time);
+    counterPoolCounters(builder, process, time);
 }
 
 static void counterAlloc(void *data, HeapOperation operation)
@@ -243,10 +243,10 @@ static void counterNothing(TrackBuilder builder, ThreadsProcess process, TrackPr
   drawn->liveObjects = drawn->liveBytes = 0;
   for (i = 0; i < TrackPoolsMAX; ++i) {
     drawn->pool[i].bytes = 0;
-    if (drawn->pool[i].gauge != NULL)
-      counterSet(builder, drawn->pool[i].gauge, 0, time);
+    if (drawn->pool[i].counter != NULL)
+      counterSet(builder, drawn->pool[i].counter, 0, time);
   }
-  if (counters(builder, process)) {
+  if (counterOfProcess(builder, process)) {
     counterSet(builder, drawn->objects, 0, time);
     counterSet(builder, drawn->bytes, 0, time);
   }
@@ -320,13 +320,13 @@ static Bool counterUnknown(LogEvent event, Index i)
   return LogEventWord(event, i) == (event->type->width[i] == 8 ? UINT64_MAX : UINT32_MAX);
 }
 
-/* TrackSample -- each number is a gauge of the process that the event is about, or else of the event's own */
+/* TrackSample -- each number is a counter of the process that the event is about, or else of the event's own */
 void TrackSample(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
   ThreadsProcess process = plan->param < 0 ? builder->who.process[event->process->number]
                                        : ThreadsPid(&builder->who, (uint32_t)LogEventWord(event, (Index)plan->param));
   char task[32] = "", name[512];
-  TrackCounter gauge;
+  TrackCounter counter;
   Size length;
   Index i;
 
@@ -338,20 +338,20 @@ void TrackSample(TrackBuilder builder, TrackPlan plan, LogEvent event)
       continue;
     (void)snprintf(name, sizeof name, "%.128s %s%.*s", StringsAt(&builder->who.strings, plan->name, &length), task,
                    event->type->paramLength[i], event->type->param[i]);
-    gauge = counterNamed(builder, process, name, FALSE);
-    if (gauge != NULL)
-      counterSet(builder, gauge, LogEventWord(event, i), builder->now);
+    counter = counterNamed(builder, process, name, FALSE);
+    if (counter != NULL)
+      counterSet(builder, counter, LogEventWord(event, i), builder->now);
   }
 }
 
-/* TrackUser -- a value that the program names itself is a gauge, what is no number a mark */
+/* TrackUser -- a value that the program names itself is a counter, what is no number a mark */
 void TrackUser(TrackBuilder builder, TrackPlan plan, LogEvent event)
 {
   ThreadsThread thread = ThreadsOf(&builder->who, event);
   uint32_t interned = LabelsString(&builder->labels, event->process, LogEventWord(event, (Index)plan->param));
   uint32_t name = interned != 0 ? interned : plan->name;
   Bool real = plan->other >= 0 && event->type->letter[plan->other] == 'D';
-  TrackCounter gauge;
+  TrackCounter counter;
 
   if (plan->other < 0) {
     TrackMark(builder, thread->client, name, event);
@@ -359,7 +359,7 @@ void TrackUser(TrackBuilder builder, TrackPlan plan, LogEvent event)
   }
   if (real && !isfinite(LogEventDouble(event, (Index)plan->other)))
     return; /* which cannot be drawn */
-  gauge = counterOf(builder, thread->process, name, real, FALSE);
-  if (gauge != NULL)
-    counterSet(builder, gauge, LogEventWord(event, (Index)plan->other), builder->now);
+  counter = counterOf(builder, thread->process, name, real, FALSE);
+  if (counter != NULL)
+    counterSet(builder, counter, LogEventWord(event, (Index)plan->other), builder->now);
 }

@@ -78,7 +78,7 @@ void LoaderFree(Loader loader, Loaded loaded)
 Bool LoadedCheck(const LoadedStruct *loaded)
 {
   Bool sound = loaded->next <= loaded->count && (loaded->size == 0) == (loaded->original != NULL) &&
-               (!loaded->parked || (loaded->size == 0 && loaded->at <= loaded->end));
+               (!loaded->spilled || (loaded->size == 0 && loaded->at <= loaded->end));
   Index i;
 
   for (i = 1; sound && i < loaded->count; ++i)
@@ -322,69 +322,69 @@ Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const Ind
 
 /* ---- Open blocks put aside on disk ----
  *
- * A parked block is a row of records: an item, and behind it its event's bytes.
+ * A spilled block is a row of records: an item, and behind it its event's bytes.
  */
 
 enum {
-  parkWindowSIZE = 4096,
-  parkRecordMIN = sizeof(LoadedItemStruct) + EventALIGN,
-  parkItemsMAX = parkWindowSIZE / parkRecordMIN,
+  spillWindowSIZE = 4096,
+  spillRecordMIN = sizeof(LoadedItemStruct) + EventALIGN,
+  spillItemsMAX = spillWindowSIZE / spillRecordMIN,
   /* The most that a block can come to: nothing but events without parameters. */
-  parkPlaceSIZE = BlockMAX / EventALIGN * parkRecordMIN
+  spillPlaceSIZE = BlockMAX / EventALIGN * spillRecordMIN
 };
 
-_Static_assert(parkWindowSIZE >= EventSizeMAX + sizeof(LoadedItemStruct), "a window holds at least one event");
+_Static_assert(spillWindowSIZE >= EventSizeMAX + sizeof(LoadedItemStruct), "a window holds at least one event");
 
-void ParkInit(Park park)
+void SpillInit(Spill spill)
 {
-  memset(park, 0, sizeof *park);
-  park->fd = -1;
+  memset(spill, 0, sizeof *spill);
+  spill->fd = -1;
 }
 
-void ParkFinish(Park park)
+void SpillFinish(Spill spill)
 {
-  AVER(ParkCheck(park) && park->free == park->places);
-  if (park->fd >= 0)
-    (void)close(park->fd);
-  free(park->freed);
+  AVER(SpillCheck(spill) && spill->free == spill->places);
+  if (spill->fd >= 0)
+    (void)close(spill->fd);
+  free(spill->freed);
 }
 
-/* parkPlace -- a free place; FALSE if there is none to be had */
-static Bool parkPlace(Park park, uint32_t *placeReturn)
+/* spillPlace -- a free place; FALSE if there is none to be had */
+static Bool spillPlace(Spill spill, uint32_t *placeReturn)
 {
-  if (park->fd < 0 && (park->fd = FileOpenTemporary()) < 0)
+  if (spill->fd < 0 && (spill->fd = FileOpenTemporary()) < 0)
     return FALSE;
-  if (park->free > 0) {
-    *placeReturn = park->freed[--park->free];
+  if (spill->free > 0) {
+    *placeReturn = spill->freed[--spill->free];
     return TRUE;
   }
-  if (park->places == ParkPlacesMAX || !Grow(&park->freed, &park->capacity, park->places, sizeof *park->freed))
+  if (spill->places == SpillPlacesMAX || !Grow(&spill->freed, &spill->capacity, spill->places, sizeof *spill->freed))
     return FALSE;
-  *placeReturn = park->places++;
+  *placeReturn = spill->places++;
   return TRUE;
 }
 
-Bool ParkCheck(const ParkStruct *park)
+Bool SpillCheck(const SpillStruct *spill)
 {
-  Bool sound = park->free <= park->places && park->places <= ParkPlacesMAX && park->places <= park->capacity &&
-               (park->fd >= 0 || park->places == 0);
+  Bool sound = spill->free <= spill->places && spill->places <= SpillPlacesMAX && spill->places <= spill->capacity &&
+               (spill->fd >= 0 || spill->places == 0);
   Index i;
 
-  for (i = 0; sound && i < park->free; ++i)
-    sound = park->freed[i] < park->places;
+  for (i = 0; sound && i < spill->free; ++i)
+    sound = spill->freed[i] < spill->places;
   return sound;
 }
 
-void ParkRelease(Park park, Loaded loaded)
+void SpillRelease(Spill spill, Loaded loaded)
 {
-  AVER(!loaded->parked || (park->free < park->places && loaded->place < park->places));
-  if (loaded->parked)
-    park->freed[park->free++] = loaded->place;
-  loaded->parked = FALSE;
+  AVER(!loaded->spilled || (spill->free < spill->places && loaded->place < spill->places));
+  if (loaded->spilled)
+    spill->freed[spill->free++] = loaded->place;
+  loaded->spilled = FALSE;
 }
 
-/* parkEvents -- write what is left of a block as records at `at`; *endReturn is behind them */
-static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endReturn)
+/* spillEvents -- write what is left of a block as records at `at`; *endReturn is behind them */
+static Bool spillEvents(Spill spill, Loaded loaded, uint64_t at, uint64_t *endReturn)
 {
   unsigned char records[16384];
   Size used = 0;
@@ -394,7 +394,7 @@ static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endRetur
     const LoadedItemStruct *item = &loaded->item[i];
     Size size = EventSizeOfLength(item->length);
     if (used + sizeof *item + size > sizeof records) {
-      if (FileWriteAt(park->fd, at, records, used) != ResOK)
+      if (FileWriteAt(spill->fd, at, records, used) != ResOK)
         return FALSE;
       at += used;
       used = 0;
@@ -404,56 +404,56 @@ static Bool parkEvents(Park park, Loaded loaded, uint64_t at, uint64_t *endRetur
     used += sizeof *item + size;
   }
   *endReturn = at + used;
-  return FileWriteAt(park->fd, at, records, used) == ResOK;
+  return FileWriteAt(spill->fd, at, records, used) == ResOK;
 }
 
-Res ParkPut(Park park, Loader loader, Loaded *loaded)
+Res SpillPut(Spill spill, Loader loader, Loaded *loaded)
 {
   Loaded big = *loaded, small;
   uint64_t end;
   uint32_t place;
 
-  AVER(LoadedCheck(big) && !big->parked && big->next < big->count);
-  if (park->failed || !parkPlace(park, &place)) {
-    park->failed = TRUE;
+  AVER(LoadedCheck(big) && !big->spilled && big->next < big->count);
+  if (spill->failed || !spillPlace(spill, &place)) {
+    spill->failed = TRUE;
     return ResFAIL;
   }
-  small = malloc(sizeof *small + parkItemsMAX * (sizeof(LoadedItemStruct) + sizeof(uint32_t)) + parkWindowSIZE);
-  if (small == NULL || !parkEvents(park, big, (uint64_t)place * parkPlaceSIZE, &end)) {
+  small = malloc(sizeof *small + spillItemsMAX * (sizeof(LoadedItemStruct) + sizeof(uint32_t)) + spillWindowSIZE);
+  if (small == NULL || !spillEvents(spill, big, (uint64_t)place * spillPlaceSIZE, &end)) {
     free(small);
-    park->freed[park->free++] = place;
-    park->failed = TRUE;
+    spill->freed[spill->free++] = place;
+    spill->failed = TRUE;
     return ResFAIL;
   }
   *small = *big;
   small->item = (LoadedItem)(small + 1);
-  small->original = (uint32_t *)(small->item + parkItemsMAX);
-  small->bytes = (unsigned char *)(small->original + parkItemsMAX);
+  small->original = (uint32_t *)(small->item + spillItemsMAX);
+  small->bytes = (unsigned char *)(small->original + spillItemsMAX);
   small->size = 0;
   small->count = small->next = 0;
-  small->parked = TRUE;
+  small->spilled = TRUE;
   small->place = place;
-  small->at = (uint64_t)place * parkPlaceSIZE;
+  small->at = (uint64_t)place * spillPlaceSIZE;
   small->end = end;
   LoaderFree(loader, big);
   *loaded = small;
-  return ParkRefill(park, small);
+  return SpillRefill(spill, small);
 }
 
-Res ParkRefill(Park park, Loaded loaded)
+Res SpillRefill(Spill spill, Loaded loaded)
 {
-  uint32_t *original = (uint32_t *)(loaded->item + parkItemsMAX);
-  unsigned char *window = (unsigned char *)(original + parkItemsMAX);
+  uint32_t *original = (uint32_t *)(loaded->item + spillItemsMAX);
+  unsigned char *window = (unsigned char *)(original + spillItemsMAX);
   Size size, at = 0;
   Count n = 0;
   Res res;
 
-  if (!loaded->parked || loaded->at == loaded->end) {
-    ParkRelease(park, loaded);
+  if (!loaded->spilled || loaded->at == loaded->end) {
+    SpillRelease(spill, loaded);
     return ResEND;
   }
-  size = loaded->end - loaded->at < parkWindowSIZE ? (Size)(loaded->end - loaded->at) : parkWindowSIZE;
-  res = FileReadAt(park->fd, loaded->at, window, size);
+  size = loaded->end - loaded->at < spillWindowSIZE ? (Size)(loaded->end - loaded->at) : spillWindowSIZE;
+  res = FileReadAt(spill->fd, loaded->at, window, size);
   if (res != ResOK)
     return ResIO;
   while (at + sizeof(LoadedItemStruct) <= size) {
@@ -469,7 +469,7 @@ Res ParkRefill(Park park, Loaded loaded)
     at += length;
     ++n;
   }
-  AVER(n > 0 && n <= parkItemsMAX);
+  AVER(n > 0 && n <= spillItemsMAX);
   loaded->at += at;
   loaded->count = n;
   loaded->next = 0;

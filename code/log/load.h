@@ -3,7 +3,7 @@
  * Loading reads the block, verifies its checksum, unpacks it, and lists the events that are wanted, sorted by time
  * (a signal handler's events may stand out of order).
  *
- * Always true (LoadedCheck): items rise in time, equal times in the order of the bytes; next <= count; what is parked
+ * Always true (LoadedCheck): items rise in time, equal times in the order of the bytes; next <= count; what is spilled
  * is within its place in the file.  Every item's event lies within the bytes and has the length that its type asks for.
  *
  * Design: design/log.md .load      Tests: test/log/logtest.c, test/log/hostiletest.c
@@ -36,9 +36,9 @@ typedef struct LoadedStruct {
   const struct ReadingRouteStruct *routes; /* reading.h: the hooks for its events, */
   uint64_t stamp;            /* if it is the pass's; 0: not asked yet */
   const uint32_t *original;  /* of a window: where each item's event was in the block; NULL: where `at` says */
-  Size size;                 /* bytes of memory that the loader counts, this included; 0 for one that was parked */
+  Size size;                 /* bytes of memory that the loader counts, this included; 0 for one that was spilled */
   struct LoadedStruct *spare; /* in the loader's list */
-  Bool parked;               /* items and bytes are a window of what stands in a file */
+  Bool spilled;               /* items and bytes are a window of what stands in a file */
   uint32_t place;            /* there */
   uint64_t at, end;          /* in the file: what comes behind the window */
 } LoadedStruct, *Loaded;
@@ -51,7 +51,7 @@ typedef struct LoaderStruct {
   Unpack unpack;
   Loaded spare;          /* memory of blocks that are used up */
   Count spares;
-  Size memory;           /* bytes of the blocks that are loaded, and were not parked; without spares */
+  Size memory;           /* bytes of the blocks that are loaded, and were not spilled; without spares */
 } LoaderStruct, *Loader;
 
 /* What loading found that a caller may have to tell. */
@@ -85,34 +85,34 @@ extern Bool LoadedCheck(const LoadedStruct *loaded);
  * event is furthest away have what is left of their events written to a temporary file without a name, and read back
  * in small windows; so an open stream costs a few KiB, and nothing is ever read or unpacked twice.
  *
- * Always true (ParkCheck): a place in the file is free, or belongs to one open block; places are used again, and all
+ * Always true (SpillCheck): a place in the file is free, or belongs to one open block; places are used again, and all
  * that are free are known.
  */
 
-enum { ParkPlacesMAX = 65536 };
+enum { SpillPlacesMAX = 65536 };
 
-typedef struct ParkStruct {
-  int fd;          /* -1 while nothing was parked */
+typedef struct SpillStruct {
+  int fd;          /* -1 while nothing was spilled */
   Bool failed;     /* the file cannot be had or written: memory has to do */
   uint32_t places; /* in the file, used or free */
   Count free, capacity;
   uint32_t *freed; /* numbers of the free ones */
-} ParkStruct, *Park;
+} SpillStruct, *Spill;
 
-extern void ParkInit(Park park);
-extern void ParkFinish(Park park);
-extern Bool ParkCheck(const ParkStruct *park);
+extern void SpillInit(Spill spill);
+extern void SpillFinish(Spill spill);
+extern Bool SpillCheck(const SpillStruct *spill);
 
-/* ParkPut -- put *loaded aside: it is given back to the loader, and a small one takes its place
+/* SpillPut -- put *loaded aside: it is given back to the loader, and a small one takes its place
  * ResFAIL: that cannot be done; *loaded stays as it is.  ResIO: its events are gone, and reading cannot go on. */
-extern Res ParkPut(Park park, Loader loader, Loaded *loaded);
+extern Res SpillPut(Spill spill, Loader loader, Loaded *loaded);
 
-/* ParkRefill -- bring the next events of a parked block in; its `next` is 0 again.  ResEND: there are none, and
+/* SpillRefill -- bring the next events of a spilled block in; its `next` is 0 again.  ResEND: there are none, and
  * its place is
- * free.  ResIO.  For a block that was never parked always ResEND. */
-extern Res ParkRefill(Park park, Loaded loaded);
+ * free.  ResIO.  For a block that was never spilled always ResEND. */
+extern Res SpillRefill(Spill spill, Loaded loaded);
 
-/* ParkRelease -- a parked block will not be read to its end: its place is free */
-extern void ParkRelease(Park park, Loaded loaded);
+/* SpillRelease -- a spilled block will not be read to its end: its place is free */
+extern void SpillRelease(Spill spill, Loaded loaded);
 
 #endif /* LOG_LOAD_H */

@@ -200,8 +200,8 @@ static inline Res readingOn(Reading reading)
     readingSink(reading);
     return ResOK;
   }
-  if (front->parked) {
-    Res res = ParkRefill(&reading->park, front);
+  if (front->spilled) {
+    Res res = SpillRefill(&reading->spill, front);
     if (res == ResOK) {
       reading->heap[0].fine = front->item[0].fine;
       readingSink(reading);
@@ -315,7 +315,7 @@ Res ReadingCreate(Reading *readingReturn, Log log, const ReadingClientStruct *cl
   reading->from = reading->position = *position;
   reading->until = UINT64_MAX;
   reading->reporter = &log->reporter;
-  ParkInit(&reading->park);
+  SpillInit(&reading->spill);
   res = readingStart(reading);
   if (res == ResOK)
     *readingReturn = reading;
@@ -336,7 +336,7 @@ void ReadingDestroy(Reading reading)
   free(reading->heap);
   QueueFree(&reading->queue);
   IndexPassEnd(&reading->pass);
-  ParkFinish(&reading->park);
+  SpillFinish(&reading->spill);
   LoaderFinish(&reading->loader);
   free(reading->stream);
   free(reading);

@@ -80,7 +80,7 @@ typedef struct ReadingStruct {
   LogPositionStruct from;     /* where it began, */
   LogPositionStruct position; /* and where it is: all between has been delivered */
   LoaderStruct loader;
-  ParkStruct park;
+  SpillStruct spill;
   IndexPassStruct pass;
   QueueStruct queue;
   Partials partials;   /* blocks of which copies may come again, longer; NULL: all are in the index */

@@ -1,4 +1,4 @@
-/* readingopen.c -- the blocks of a pass that are open: which of the index take part, from where, and which are parked
+/* readingopen.c -- the blocks of a pass that are open: which of the index take part, from where, and which are spilled
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -10,7 +10,7 @@
 #include "base/grow.h"
 #include "format/block.h"
 
-enum { readingMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are parked */
+enum { readingMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are spilled */
 
 /* readingPush -- a block takes part, with its next event; ResMEMORY */
 static Res readingPush(Reading reading, Loaded loaded)
@@ -33,23 +33,23 @@ static Res readingPush(Reading reading, Loaded loaded)
 
 void ReadingBlockGive(Reading reading, Loaded loaded)
 {
-  ParkRelease(&reading->park, loaded);
+  SpillRelease(&reading->spill, loaded);
   LoaderFree(&reading->loader, loaded);
 }
 
 /* readingPark -- put the blocks aside whose next events are furthest away, until the others fit */
 static Res readingPark(Reading reading)
 {
-  while (reading->loader.memory > readingMemoryMAX && reading->open > 1 && !reading->park.failed) {
+  while (reading->loader.memory > readingMemoryMAX && reading->open > 1 && !reading->spill.failed) {
     Index i, furthest = reading->open;
     Res res;
     for (i = 1; i < reading->open; ++i)
-      if (!reading->heap[i].loaded->parked &&
+      if (!reading->heap[i].loaded->spilled &&
           (furthest == reading->open || reading->heap[i].fine > reading->heap[furthest].fine))
         furthest = i;
     if (furthest == reading->open)
       break;
-    res = ParkPut(&reading->park, &reading->loader, &reading->heap[furthest].loaded);
+    res = SpillPut(&reading->spill, &reading->loader, &reading->heap[furthest].loaded);
     if (res == ResIO)
       return res;
   }
@@ -203,7 +203,7 @@ Res ReadingBlocksSift(Reading reading)
     Res sifted = ResOK;
     readingBegin(reading, loaded);
     while (sifted == ResOK && loaded->next == loaded->count) {
-      sifted = ParkRefill(&reading->park, loaded);
+      sifted = SpillRefill(&reading->spill, loaded);
       if (sifted == ResOK)
         readingBegin(reading, loaded);
     }

@@ -635,7 +635,7 @@ static void checksDrain(void)
   PLANT(streams->hand, streams->count, DrainCheck(drain), "a hand beyond all streams");
   PLANT(batch->used, BatchSIZE + 1, BatchCheck(batch), "more than there is room for");
   PLANT(batch->written, batch->used + 1, BatchCheck(batch), "more written than there is");
-  PLANT(batch->passed, 1, BatchCheck(batch), "something passed on to no outlet");
+  PLANT(batch->passed, 1, BatchCheck(batch), "something passed on to no forward");
   PLANT(batch->slots, BatchSlotsMAX + 1, BatchCheck(batch), "too many slots");
   PLANT(batch->slot[0].header, NULL, BatchCheck(batch), "a slot of no region");
   PLANT(batch->slot[0].mark, NULL, BatchCheck(batch), "a slot without a mark");

@@ -118,7 +118,7 @@ static void testThreads(Threads who)
   SPOILT(ThreadsCheck(who), who->threads, who->threads - 1, "a thread that is not found");
 }
 
-/* testTrack -- lanes with open slices and gauges, as a picture of the log has them */
+/* testTrack -- lanes with open slices and counters, as a picture of the log has them */
 static void testTrack(Log log)
 {
   char error[WriterErrorMAX];
@@ -132,14 +132,14 @@ static void testTrack(Log log)
   request.event = class->event;
   request.data = builder;
   TapOk(class->read(builder, &request) == ResOK && TrackCheck(builder), "a picture is sound");
-  TapOk(builder->gaugeQueue.first != NULL && builder->lanes->depth == 1, "and has gauges, and slices that are open");
-  SPOILT(TrackCheck(builder), builder->gauge[0]->number, 2, "a gauge in the place of another");
-  SPOILT(TrackCheck(builder), builder->gauges, builder->gauges - 1, "a gauge that is not found");
+  TapOk(builder->counterQueue.first != NULL && builder->lanes->depth == 1, "and has counters, and slices that are open");
+  SPOILT(TrackCheck(builder), builder->counter[0]->number, 2, "a counter in the place of another");
+  SPOILT(TrackCheck(builder), builder->counters, builder->counters - 1, "a counter that is not found");
   SPOILT(TrackCheck(builder), builder->lanes->depth, TrackDepthMAX + 1, "a lane that is too deep");
   SPOILT(TrackCheck(builder), builder->lanes->depth, 0, "a slice that its process counts, and no lane has");
   SPOILT(TrackCheck(builder), builder->lanes->thread->client, NULL, "a lane that its thread does not know");
-  SPOILT(TrackCheck(builder), builder->gaugeQueue.first->waiting, FALSE, "a gauge in the queue that does not wait");
-  SPOILT(TrackCheck(builder), builder->gaugeQueue.last, NULL, "a queue without an end");
+  SPOILT(TrackCheck(builder), builder->counterQueue.first->waiting, FALSE, "a counter in the queue that does not wait");
+  SPOILT(TrackCheck(builder), builder->counterQueue.last, NULL, "a queue without an end");
   testThreads(&builder->who);
   class->finish(builder);
   TapOk(builder->lanes->depth == 0 && TrackCheck(builder), "in the end all slices are closed");

@@ -126,12 +126,12 @@ static void testLoaded(Log log)
   const IndexEntryStruct *entry = log->index.entry;
   LoaderStruct loader;
   LoadReportStruct report;
-  ParkStruct park;
+  SpillStruct spill;
   Loaded loaded = NULL;
 
   while (entry->count < 3 && entry < log->index.entry + log->index.entries - 1)
     ++entry;
-  ParkInit(&park);
+  SpillInit(&spill);
   if (LoaderInit(&loader, &log->table, log->file) != ResOK ||
       LoaderLoad(&loaded, &report, &loader, entry, NULL) != ResOK || loaded->count < 3) {
     TapOk(FALSE, "a block of three events is loaded");
@@ -140,18 +140,18 @@ static void testLoaded(Log log)
   PLANT(loaded->next, loaded->count + 1, LoadedCheck(loaded), "what breaks this: no event is next behind the last");
   PLANT(loaded->item[1].fine, loaded->item[0].fine - 1, LoadedCheck(loaded), "what breaks this: events rise in time");
   PLANT(loaded->item[1], loaded->item[0], LoadedCheck(loaded), "what breaks this: no event is there twice");
-  PLANT(loaded->size, 0u, LoadedCheck(loaded), "what breaks this: memory of a block that was not parked is counted");
-  PLANT(loaded->parked, TRUE, LoadedCheck(loaded), "what is parked has a window");
-  TapIs(ParkPut(&park, &loader, &loaded), ResOK, "it is parked");
+  PLANT(loaded->size, 0u, LoadedCheck(loaded), "what breaks this: memory of a block that was not spilled is counted");
+  PLANT(loaded->spilled, TRUE, LoadedCheck(loaded), "what is spilled has a window");
+  TapIs(SpillPut(&spill, &loader, &loaded), ResOK, "it is spilled");
   PLANT(loaded->end, loaded->at - 1, LoadedCheck(loaded), "what breaks this: its window is within its place");
-  PLANT(park.free, park.places + 1, ParkCheck(&park), "what breaks this: no more places are free than there are");
-  PLANT(park.places, (uint32_t)ParkPlacesMAX + 1, ParkCheck(&park), "what breaks this: there are not any number");
-  PLANT(park.capacity, 0u, ParkCheck(&park), "what breaks this: each that is freed can be remembered");
-  PLANT(park.fd, -1, ParkCheck(&park), "what breaks this: places are in a file");
-  ParkRelease(&park, loaded);
-  PLANT(park.freed[0], 1u, ParkCheck(&park), "what is free is a place");
+  PLANT(spill.free, spill.places + 1, SpillCheck(&spill), "what breaks this: no more places are free than there are");
+  PLANT(spill.places, (uint32_t)SpillPlacesMAX + 1, SpillCheck(&spill), "what breaks this: there are not any number");
+  PLANT(spill.capacity, 0u, SpillCheck(&spill), "what breaks this: each that is freed can be remembered");
+  PLANT(spill.fd, -1, SpillCheck(&spill), "what breaks this: places are in a file");
+  SpillRelease(&spill, loaded);
+  PLANT(spill.freed[0], 1u, SpillCheck(&spill), "what is free is a place");
   LoaderFree(&loader, loaded);
-  ParkFinish(&park);
+  SpillFinish(&spill);
   LoaderFinish(&loader);
 }
 

@@ -264,7 +264,7 @@ static void testPark(uint64_t *seed)
   log = testOpen(&got);
   TapOk(log != NULL && testRead(log, &got, &request) == ResOK, "a log of %u threads that run at once is read",
         (unsigned)threads);
-  TapIs(listSame(&got, &made), -1, "and comes in order, though most of its open blocks are parked");
+  TapIs(listSame(&got, &made), -1, "and comes in order, though most of its open blocks are spilled");
   request.count = 1000;
   TapOk(log != NULL && testRead(log, &got, &request) == ResOK && got.count == 1000,
         "also when it is not read to its end");
