@@ -75,7 +75,7 @@ help:
 	@echo 'make fuzz       readers, writers and filters, given what nobody thought of, for $(FUZZ_SECONDS) s'
 	@echo 'make bench      the benchmarks, beside what peers are installed'
 	@echo 'make install    bin, lib, headers, manual pages, pkg-config file'
-	@echo 'make layers     includes as design/house.md has them, checks that do nothing, no citation of what is not there'
+	@echo 'make layers     includes and calls as design/house.md has them, checks that do nothing, citations of what is there'
 	@echo 'make registry   code/eventdef.h against its recorded versions'
 	@echo 'make registry-record  record it as the version in work'
 	@echo 'make clean      remove build/'
@@ -249,8 +249,9 @@ demo: all
 bench: all $(BENCHES)
 	@if [ -x bench/run ]; then $(RUN_ENV) bench/run; else echo 'make: bench/run is not there' >&2; exit 1; fi
 
-layers:
+layers: all
 	@$(PERL) tool/layers
+	@$(PERL) tool/calls $(B)
 	@$(PERL) tool/avers
 	@$(PERL) tool/cites
 

@@ -110,7 +110,7 @@ uint32_t SiteNumbersAdd(SiteNumbers numbers, const SiteStruct *site)
   return siteAdd(numbers, &added);
 }
 
-uint32_t siteMeet(SiteNumbers numbers, Index i, uint32_t process, uint64_t code, Bool stack, uint64_t time)
+uint32_t SiteNumbersMeet(SiteNumbers numbers, Index i, uint32_t process, uint64_t code, Bool stack, uint64_t time)
 {
   SiteStruct site = {.code = code, .process = process, .asker = process, .time = time, .stack = stack && code != 0};
   Module module = siteModule(numbers, &site);

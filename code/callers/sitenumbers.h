@@ -56,8 +56,8 @@ extern void SiteNumbersFinish(SiteNumbers numbers);
  * returns  0: no memory */
 extern uint32_t SiteNumbersAdd(SiteNumbers numbers, const SiteStruct *site);
 
-/* siteMeet -- SiteNumbersOf, of what recent[i] is not */
-extern uint32_t siteMeet(SiteNumbers numbers, Index i, uint32_t process, uint64_t code, Bool stack, uint64_t time);
+/* SiteNumbersMeet -- SiteNumbersOf, of what recent[i] is not */
+extern uint32_t SiteNumbersMeet(SiteNumbers numbers, Index i, uint32_t process, uint64_t code, Bool stack, uint64_t time);
 
 /* SiteNumbersOf -- the same of what a process asks for itself; mostly a look at what was asked lately.  All codes of a
  * process are stacks, or none. */
@@ -67,7 +67,7 @@ static inline uint32_t SiteNumbersOf(SiteNumbers numbers, uint32_t process, uint
 
   if (UNLIKELY(numbers->recent[i].code != code || numbers->recent[i].process != process ||
                numbers->recent[i].number == 0 || time - numbers->recent[i].since >= numbers->recent[i].span))
-    return siteMeet(numbers, i, process, code, stack, time);
+    return SiteNumbersMeet(numbers, i, process, code, stack, time);
   return numbers->recent[i].number;
 }
 

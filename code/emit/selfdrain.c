@@ -76,7 +76,7 @@ typedef struct SelfDrainStruct {
   Count apart;               /* blocks in private memory that are listed, or newer, and were not sent */
   Count count;
   SelfDrainEntryStruct list[drainListMAX];
-} SelfDrainStruct, *Drain;
+} SelfDrainStruct, *SelfDrain;
 
 /* drainLess -- one block less is full */
 static void drainLess(Emitter emitter, RegionHeader region)
@@ -264,7 +264,7 @@ static Bool drainBefore(const SelfDrainEntryStruct *a, const SelfDrainEntryStruc
 }
 
 /* drainListOne -- list a full block, and leave out the newest if there are too many */
-static void drainListOne(Drain drain, const SelfDrainEntryStruct *entry)
+static void drainListOne(SelfDrain drain, const SelfDrainEntryStruct *entry)
 {
   Index i;
 
@@ -281,7 +281,7 @@ static void drainListOne(Drain drain, const SelfDrainEntryStruct *entry)
 
 /* drainList -- list the oldest full blocks that were not looked at.  Their headers are read unclaimed: what is listed
  * wrongly is found out when it is claimed, and what is not listed now is listed the next time. */
-__attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store store)
+__attribute__((no_sanitize("thread"))) static void drainList(SelfDrain drain, Store store)
 {
   RegionHeader region = StoreRegion(store);
   Index i, limit = region != NULL ? StoreLimit(store) : 0;
@@ -307,7 +307,7 @@ __attribute__((no_sanitize("thread"))) static void drainList(Drain drain, Store 
 }
 
 /* drainListed -- send the blocks that are listed; returns whether to go on, and whether one stays */
-static Bool drainListed(Drain drain, Bool *stayReturn)
+static Bool drainListed(SelfDrain drain, Bool *stayReturn)
 {
   Index i;
 

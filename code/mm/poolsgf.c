@@ -396,15 +396,15 @@ static Bool sgfCheck(Pool pool)
 enum { liveWORD = sizeof(Word) * 8, liveBLOCKS = ArenaGrainSIZE / SGFUnitSIZE };
 
 /* What reading a slab's lists once has found. */
-typedef struct LiveStruct {
+typedef struct SlabLiveStruct {
   uint32_t carved, used;
   Count dead;                          /* blocks on the free list */
   Word sum;                            /* of the addresses in the order of both lists */
   Word free[liveBLOCKS / liveWORD];    /* a bit for each block on either list */
-} LiveStruct, *Live;
+} SlabLiveStruct, *SlabLive;
 
 /* liveList -- mark the blocks of a list; FALSE: it is no list of this slab's blocks */
-__attribute__((no_sanitize("thread"))) static Bool liveList(Live live, Slab slab, uint32_t blockSize, Word first,
+__attribute__((no_sanitize("thread"))) static Bool liveList(SlabLive live, Slab slab, uint32_t blockSize, Word first,
                                                              Count *countIO)
 {
   Word base = (Word)SegBase(&slab->seg), block;
@@ -422,7 +422,7 @@ __attribute__((no_sanitize("thread"))) static Bool liveList(Live live, Slab slab
 }
 
 /* liveLook -- read a slab's lists once; FALSE: they do not add up, because the owner is changing them */
-__attribute__((no_sanitize("thread"))) static Bool liveLook(Live live, Slab slab)
+__attribute__((no_sanitize("thread"))) static Bool liveLook(SlabLive live, Slab slab)
 {
   volatile SlabStruct *now = slab;
   uint32_t blockSize = now->blockSize;
@@ -450,7 +450,7 @@ __attribute__((no_sanitize("thread"))) static Bool liveLook(Live live, Slab slab
 }
 
 /* liveTell -- emit the blocks that are live objects, as liveLook found */
-static void liveTell(Live live, Slab slab)
+static void liveTell(SlabLive live, Slab slab)
 {
   Word base = (Word)SegBase(&slab->seg);
   Pool pool = slab->seg.pool;
@@ -464,7 +464,7 @@ static void liveTell(Live live, Slab slab)
 /* liveSlab -- emit the objects of a slab; FALSE: only its owner can, or not now */
 static Bool liveSlab(Slab slab, SGFCache owner, Bool late)
 {
-  static LiveStruct live[2]; /* no stack has room for it; there is one caller */
+  static SlabLiveStruct live[2]; /* no stack has room for it; there is one caller */
   Bool ours = SGFCacheIsOwn(owner) || __atomic_load_n(&owner->orphan, __ATOMIC_RELAXED);
 
   if ((SGFThreadBusy > 0 && SGFCacheIsOwn(owner)) || (!ours && !late) || !liveLook(&live[0], slab))

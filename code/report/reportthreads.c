@@ -11,18 +11,18 @@
 
 #include "base/grow.h"
 
-static const SeriesFieldStruct threadsFields[ThreadsFIELDS] = {
-  [ThreadsEVENTS] = {"events", SeriesSUM}, [ThreadsALLOCS] = {"allocs", SeriesSUM},
-  [ThreadsALLOCBYTES] = {"alloc_bytes", SeriesSUM}, [ThreadsFREES] = {"frees", SeriesSUM},
-  [ThreadsFREEBYTES] = {"free_bytes", SeriesSUM}, [ThreadsUSER] = {"user_ns", SeriesSUM},
-  [ThreadsSYSTEM] = {"system_ns", SeriesSUM}, [ThreadsWAITING] = {"waiting_ns", SeriesSUM},
-  [ThreadsBLOCKED] = {"blocked_ns", SeriesSUM}, [ThreadsLOCK] = {"lock_ns", SeriesSUM},
+static const SeriesFieldStruct threadsFields[ReportThreadsFIELDS] = {
+  [ReportThreadsEVENTS] = {"events", SeriesSUM}, [ReportThreadsALLOCS] = {"allocs", SeriesSUM},
+  [ReportThreadsALLOCBYTES] = {"alloc_bytes", SeriesSUM}, [ReportThreadsFREES] = {"frees", SeriesSUM},
+  [ReportThreadsFREEBYTES] = {"free_bytes", SeriesSUM}, [ReportThreadsUSER] = {"user_ns", SeriesSUM},
+  [ReportThreadsSYSTEM] = {"system_ns", SeriesSUM}, [ReportThreadsWAITING] = {"waiting_ns", SeriesSUM},
+  [ReportThreadsBLOCKED] = {"blocked_ns", SeriesSUM}, [ReportThreadsLOCK] = {"lock_ns", SeriesSUM},
 };
 static const SeriesFieldStruct threadsTypeFields[] = {{"events", SeriesSUM}};
-static const char *const threadsSampled[ThreadsSAMPLED] = {"user", "system", "waiting", "blocked"};
+static const char *const threadsSampled[ReportThreadsSAMPLED] = {"user", "system", "waiting", "blocked"};
 
 /* threadsState -- what is known of a thread; NULL: no memory */
-static ThreadsState threadsState(Threads threads, uint32_t key)
+static ReportThreadsState threadsState(ReportThreads threads, uint32_t key)
 {
   if (key == 0)
     return NULL;
@@ -35,7 +35,8 @@ static ThreadsState threadsState(Threads threads, uint32_t key)
 
 /* threadsSpread -- `amount` ns of something between two times, over the slices in proportion: what is rounded off comes
  * last */
-static void threadsSpread(Threads threads, Index row, ThreadsField field, uint64_t from, uint64_t to, uint64_t amount)
+static void threadsSpread(ReportThreads threads, Index row, ReportThreadsField field, uint64_t from, uint64_t to,
+                          uint64_t amount)
 {
   Index first = ReportSlice(threads->span, from), last = ReportSlice(threads->span, to), i;
   uint64_t left = amount;
@@ -53,7 +54,7 @@ static void threadsSpread(Threads threads, Index row, ThreadsField field, uint64
 
 /* threadsKey -- that of the thread that a sample is about: it belongs to the process that has the number; 0: there is
  * none */
-static uint32_t threadsKey(Threads threads, LogEvent event, ThreadsPlan plan)
+static uint32_t threadsKey(ReportThreads threads, LogEvent event, ReportThreadsPlan plan)
 {
   uint32_t pid = (uint32_t)LogEventWord(event, (Index)plan->pid), key = 0;
   uint32_t tid = (uint32_t)LogEventWord(event, (Index)plan->tid);
@@ -68,9 +69,9 @@ static uint32_t threadsKey(Threads threads, LogEvent event, ThreadsPlan plan)
 }
 
 /* threadsBegin -- a thread begins; another one may have had its number */
-static void threadsBegin(Threads threads, LogEvent event, uint32_t key)
+static void threadsBegin(ReportThreads threads, LogEvent event, uint32_t key)
 {
-  ThreadsState state = threadsState(threads, key);
+  ReportThreadsState state = threadsState(threads, key);
 
   if (state == NULL)
     return;
@@ -82,11 +83,11 @@ static void threadsBegin(Threads threads, LogEvent event, uint32_t key)
 }
 
 /* threadsSample -- what a thread has done; what the collector read before its end may come after that */
-static void threadsSample(Threads threads, LogEvent event, ThreadsPlan plan, uint32_t own)
+static void threadsSample(ReportThreads threads, LogEvent event, ReportThreadsPlan plan, uint32_t own)
 {
   Bool its = event->process->header.role[0] == '\0';
   uint32_t key = its ? own : threadsKey(threads, event, plan);
-  ThreadsState state = threadsState(threads, key);
+  ReportThreadsState state = threadsState(threads, key);
   uint64_t word, mask, from;
   Index i, row;
 
@@ -95,13 +96,13 @@ static void threadsSample(Threads threads, LogEvent event, ThreadsPlan plan, uin
   row = SurveyRow(threads->survey, key);
   from = state->sampled != 0 ? state->sampled : threads->span->from;
   from = from < event->time ? from : event->time;
-  for (i = 0; i < ThreadsSAMPLED; ++i) {
+  for (i = 0; i < ReportThreadsSAMPLED; ++i) {
     uint64_t grown;
     if (plan->field[i] < 0 || !ThreadSampleWord(&word, &mask, event, plan->field[i]))
       continue;
     word = ThreadOwn(its, state->last[i], word);
     grown = ThreadGrowth(state->known >> i & 1, threads->whole, state->last[i], word, mask);
-    threadsSpread(threads, row, (ThreadsField)(ThreadsUSER + i), from, event->time, grown * 1000);
+    threadsSpread(threads, row, (ReportThreadsField)(ReportThreadsUSER + i), from, event->time, grown * 1000);
     state->last[i] = word;
     state->known |= 1u << i;
   }
@@ -109,7 +110,7 @@ static void threadsSample(Threads threads, LogEvent event, ThreadsPlan plan, uin
   state->ended = its;
 }
 
-static void threadsPlan(ThreadsPlan plan, EventType type)
+static void threadsPlan(ReportThreadsPlan plan, EventType type)
 {
   Bool task = TypeCacheNamed(type, "TaskSample");
   Index i;
@@ -118,27 +119,27 @@ static void threadsPlan(ThreadsPlan plan, EventType type)
   plan->pid = task ? TypeCacheParam(type, "pid", "UW") : -1;
   plan->tid = TypeCacheParam(type, "task", "UW");
   plan->start = TypeCacheNamed(type, "ThreadStart") ? TypeCacheParam(type, "start", "PAWU") : -1;
-  for (i = 0; i < ThreadsSAMPLED; ++i)
+  for (i = 0; i < ReportThreadsSAMPLED; ++i)
     plan->field[i] = TypeCacheParam(type, threadsSampled[i], "PAWU");
   plan->wait = ThreadWaitOf(type, &plan->begins);
 }
 
 /* threadsWait -- a thread begins or ends to wait for a lock */
-static void threadsWait(Threads threads, LogEvent event, ThreadsPlan plan, uint32_t key, Index row)
+static void threadsWait(ReportThreads threads, LogEvent event, ReportThreadsPlan plan, uint32_t key, Index row)
 {
-  ThreadsState state = threadsState(threads, key);
+  ReportThreadsState state = threadsState(threads, key);
 
   if (state == NULL)
     return;
   if (!plan->begins && state->since[plan->wait] != 0)
-    threadsSpread(threads, row, ThreadsLOCK, state->since[plan->wait], event->time,
+    threadsSpread(threads, row, ReportThreadsLOCK, state->since[plan->wait], event->time,
                   event->time - state->since[plan->wait]);
   state->since[plan->wait] = plan->begins ? event->time : 0;
 }
 
-void ThreadsEvent(Threads threads, LogEvent event)
+void ReportThreadsEvent(ReportThreads threads, LogEvent event)
 {
-  ThreadsPlan plan = TypeCacheOf(&threads->plans, event);
+  ReportThreadsPlan plan = TypeCacheOf(&threads->plans, event);
   SurveyTypePlan type = SurveyType(threads->survey, event);
   uint32_t key = SurveyThreadKey(threads->survey, event->process, event->thread);
   Index row = SurveyRow(threads->survey, key), slice = ReportSlice(threads->span, event->time);
@@ -151,7 +152,7 @@ void ThreadsEvent(Threads threads, LogEvent event)
     threadsPlan(plan, event->type);
   if (type->number <= threads->types.rows)
     ++*SeriesAt(&threads->types, type->number - 1, slice);
-  ++SeriesAt(&threads->table, row, slice)[ThreadsEVENTS];
+  ++SeriesAt(&threads->table, row, slice)[ReportThreadsEVENTS];
   if (UNLIKELY(plan->pid >= 0 && plan->tid >= 0))
     threadsSample(threads, event, plan, key);
   if (UNLIKELY(plan->start >= 0) && LogEventWord(event, (Index)plan->start) != 0) /* in a state dump it has none */
@@ -162,7 +163,7 @@ void ThreadsEvent(Threads threads, LogEvent event)
 
 /* ---- Operations on the heap ---- */
 
-static int64_t *threadsCell(Threads threads, HeapOperation operation)
+static int64_t *threadsCell(ReportThreads threads, HeapOperation operation)
 {
   LogProcess process = LogProcessAt(threads->survey->shared->log, operation->process);
   uint32_t tid = operation->thread != NULL ? operation->thread->id : 0;
@@ -175,8 +176,8 @@ static void threadsAlloc(void *data, HeapOperation operation)
 {
   int64_t *cell = threadsCell(data, operation);
 
-  cell[ThreadsALLOCS] += !operation->told;
-  cell[ThreadsALLOCBYTES] += operation->told ? 0 : (int64_t)operation->object->size;
+  cell[ReportThreadsALLOCS] += !operation->told;
+  cell[ReportThreadsALLOCBYTES] += operation->told ? 0 : (int64_t)operation->object->size;
 }
 
 static void threadsFree(void *data, HeapOperation operation)
@@ -184,8 +185,8 @@ static void threadsFree(void *data, HeapOperation operation)
   Bool event = !operation->told && !operation->presumed && !operation->destroyed;
   int64_t *cell = threadsCell(data, operation);
 
-  cell[ThreadsFREES] += event;
-  cell[ThreadsFREEBYTES] += event ? (int64_t)operation->object->size : 0;
+  cell[ReportThreadsFREES] += event;
+  cell[ReportThreadsFREEBYTES] += event ? (int64_t)operation->object->size : 0;
 }
 
 static void threadsResize(void *data, HeapOperation operation)
@@ -193,19 +194,19 @@ static void threadsResize(void *data, HeapOperation operation)
   int64_t *cell = threadsCell(data, operation);
   int64_t more = (int64_t)operation->object->size - (int64_t)operation->oldSize;
 
-  cell[more > 0 ? ThreadsALLOCBYTES : ThreadsFREEBYTES] += more > 0 ? more : -more;
+  cell[more > 0 ? ReportThreadsALLOCBYTES : ReportThreadsFREEBYTES] += more > 0 ? more : -more;
 }
 
 /* ---- The pass ---- */
 
-Res ThreadsInit(Threads threads, ViewHeap shared, Survey survey, ReportSpan span, Bool whole)
+Res ReportThreadsInit(ReportThreads threads, ViewHeap shared, Survey survey, ReportSpan span, Bool whole)
 {
   ViewClientStruct client = {.heap = {.data = threads, .alloc = threadsAlloc, .free = threadsFree,
                                       .resize = threadsResize, .other = HeapIgnore}};
 
-  *threads = (ThreadsStruct){.survey = survey, .span = span, .whole = whole};
-  TypeCacheInit(&threads->plans, sizeof(ThreadsPlanStruct));
-  if (SeriesTableInit(&threads->table, threadsFields, ThreadsFIELDS, survey->rows, span->slices) != ResOK ||
+  *threads = (ReportThreadsStruct){.survey = survey, .span = span, .whole = whole};
+  TypeCacheInit(&threads->plans, sizeof(ReportThreadsPlanStruct));
+  if (SeriesTableInit(&threads->table, threadsFields, ReportThreadsFIELDS, survey->rows, span->slices) != ResOK ||
       SeriesTableInit(&threads->types, threadsTypeFields, ARRAY_LENGTH(threadsTypeFields), survey->kinds,
                       span->slices) != ResOK)
     return ResMEMORY;
@@ -213,7 +214,7 @@ Res ThreadsInit(Threads threads, ViewHeap shared, Survey survey, ReportSpan span
   return ResOK;
 }
 
-void ThreadsFinish(Threads threads)
+void ReportThreadsFinish(ReportThreads threads)
 {
   SeriesTableFinish(&threads->table);
   SeriesTableFinish(&threads->types);
@@ -221,13 +222,13 @@ void ThreadsFinish(Threads threads)
   free(threads->state);
 }
 
-void ThreadsHalve(Threads threads, const Bool *first)
+void ReportThreadsHalve(ReportThreads threads, const Bool *first)
 {
   SeriesHalve(&threads->table, first);
   SeriesHalve(&threads->types, first);
 }
 
-Size ThreadsJson(FILE *out, Threads threads, Bool *failed)
+Size ReportThreadsJson(FILE *out, ReportThreads threads, Bool *failed)
 {
   Size size;
 

@@ -17,51 +17,51 @@
 #include "report/reportsurvey.h"
 #include "view/threadtimes.h"
 
-typedef enum ThreadsField {
-  ThreadsEVENTS, ThreadsALLOCS, ThreadsALLOCBYTES, ThreadsFREES, ThreadsFREEBYTES, ThreadsUSER, ThreadsSYSTEM,
-  ThreadsWAITING, ThreadsBLOCKED, ThreadsLOCK, ThreadsFIELDS
-} ThreadsField;
+typedef enum ReportThreadsField {
+  ReportThreadsEVENTS, ReportThreadsALLOCS, ReportThreadsALLOCBYTES, ReportThreadsFREES, ReportThreadsFREEBYTES,
+  ReportThreadsUSER, ReportThreadsSYSTEM, ReportThreadsWAITING, ReportThreadsBLOCKED, ReportThreadsLOCK, ReportThreadsFIELDS
+} ReportThreadsField;
 
-enum { ThreadsSAMPLED = ThreadsLOCK - ThreadsUSER }; /* fields that samples have */
+enum { ReportThreadsSAMPLED = ReportThreadsLOCK - ReportThreadsUSER }; /* fields that samples have */
 
 /* What is known of a thread, by its key in the survey. */
-typedef struct ThreadsStateStruct {
+typedef struct ReportThreadsStateStruct {
   Bool ended;                      /* the last sample was its own, at its end */
   uint32_t known;                  /* a bit for each sampled field */
-  uint64_t last[ThreadsSAMPLED];   /* us, as the last sample had it, */
+  uint64_t last[ReportThreadsSAMPLED];   /* us, as the last sample had it, */
   uint64_t sampled;                /* which was then: ns */
   uint64_t since[ThreadLOCKS];     /* ns, while it waits for a lock; 0: it does not */
-} ThreadsStateStruct, *ThreadsState;
+} ReportThreadsStateStruct, *ReportThreadsState;
 
-typedef struct ThreadsPlanStruct {
+typedef struct ReportThreadsPlanStruct {
   Bool made;
-  int field[ThreadsSAMPLED];       /* of a sample, or -1 */
+  int field[ReportThreadsSAMPLED];       /* of a sample, or -1 */
   int pid, tid, start;
   ThreadWait wait;
   Bool begins;
-} ThreadsPlanStruct, *ThreadsPlan;
+} ReportThreadsPlanStruct, *ReportThreadsPlan;
 
-typedef struct ThreadsStruct {
+typedef struct ReportThreadsStruct {
   Survey survey;
   ReportSpan span;
   Bool whole;                      /* from the log's beginning on */
   SeriesTableStruct table, types;  /* a row for each of the survey's threads; and for each type */
   TypeCacheStruct plans;
   Count states;
-  ThreadsState state;              /* owned; by key - 1 */
+  ReportThreadsState state;              /* owned; by key - 1 */
   Bool failed;
-} ThreadsStruct, *Threads;
+} ReportThreadsStruct, *ReportThreads;
 
-/* ThreadsInit -- join the heap of the second pass; ResMEMORY.  ThreadsFinish in either case. */
-extern Res ThreadsInit(Threads threads, ViewHeap shared, Survey survey, ReportSpan span, Bool whole);
-extern void ThreadsFinish(Threads threads);
+/* ReportThreadsInit -- join the heap of the second pass; ResMEMORY.  ReportThreadsFinish in either case. */
+extern Res ReportThreadsInit(ReportThreads threads, ViewHeap shared, Survey survey, ReportSpan span, Bool whole);
+extern void ReportThreadsFinish(ReportThreads threads);
 
-/* ThreadsEvent -- an event of the second pass that counts */
-extern void ThreadsEvent(Threads threads, LogEvent event);
+/* ReportThreadsEvent -- an event of the second pass that counts */
+extern void ReportThreadsEvent(ReportThreads threads, LogEvent event);
 
-/* ThreadsHalve -- half as many slices
- * ThreadsJson -- print the members `bythread` and `bytype`; returns how many bytes these have */
-extern void ThreadsHalve(Threads threads, const Bool *first);
-extern Size ThreadsJson(FILE *out, Threads threads, Bool *failed);
+/* ReportThreadsHalve -- half as many slices
+ * ReportThreadsJson -- print the members `bythread` and `bytype`; returns how many bytes these have */
+extern void ReportThreadsHalve(ReportThreads threads, const Bool *first);
+extern Size ReportThreadsJson(FILE *out, ReportThreads threads, Bool *failed);
 
 #endif /* REPORT_REPORTTHREADS_H */

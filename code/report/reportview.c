@@ -32,7 +32,7 @@ enum {
   reportSlicesMIN = 16
 };
 
-typedef struct ReportStruct {
+typedef struct ReportViewStruct {
   ViewWantsStruct wants;
   ViewHeap shared;           /* of the first pass */
   ReportSpanStruct span;
@@ -42,10 +42,10 @@ typedef struct ReportStruct {
   ReportHeapStruct heap;
   LivesStruct lives;
   ReportCollectionsStruct collections;
-  ThreadsStruct threads;
+  ReportThreadsStruct threads;
   RawStruct raw;
   ViewLabelsStruct labels;
-} ReportStruct, *Report;
+} ReportViewStruct, *ReportView;
 
 /* ---- Passes ---- */
 
@@ -58,7 +58,7 @@ static void reportSpan(ReportSpan span, ViewWants wants)
 
 static Res reportCreate(void **viewReturn, ViewWants wants)
 {
-  Report report = calloc(1, sizeof *report);
+  ReportView report = calloc(1, sizeof *report);
 
   if (report == NULL)
     return ResMEMORY;
@@ -74,16 +74,16 @@ static Res reportCreate(void **viewReturn, ViewWants wants)
 
 static void reportEvent(void *data, LogEvent event)
 {
-  Report report = data;
+  ReportView report = data;
 
   if (!SurveyShows(&report->survey, event))
     return;
-  ThreadsEvent(&report->threads, event);
+  ReportThreadsEvent(&report->threads, event);
   RawEvent(&report->raw, event);
 }
 
 /* reportPrepare -- what the second pass needs; ResMEMORY */
-static Res reportPrepare(Report report)
+static Res reportPrepare(ReportView report)
 {
   ViewWants wants = &report->wants;
   ViewClientStruct client = {.heap = {.data = report, .alloc = HeapIgnore, .free = HeapIgnore, .resize = HeapIgnore,
@@ -95,7 +95,7 @@ static Res reportPrepare(Report report)
   if (res == ResOK)
     res = LivesInit(&report->lives, &report->span, wants->log, wants->request, wants->of);
   if (res == ResOK)
-    res = ThreadsInit(&report->threads, report->second, &report->survey, &report->span,
+    res = ReportThreadsInit(&report->threads, report->second, &report->survey, &report->span,
                       wants->request->from == 0 && wants->request->start == NULL);
   ReportCollectionsInit(&report->collections, &report->span, wants->request, wants->of);
   if (res == ResOK) {
@@ -107,7 +107,7 @@ static Res reportPrepare(Report report)
 
 static Res reportFinish(void *data)
 {
-  Report report = data;
+  ReportView report = data;
   LogRequest request[4];
   Res res = ViewHeapFinish(report->shared);
 
@@ -137,12 +137,12 @@ static Res reportFinish(void *data)
 
 static void reportDestroy(void *data)
 {
-  Report report = data;
+  ReportView report = data;
 
   ReportHeapFinish(&report->heap);
   LivesFinish(&report->lives);
   ReportCollectionsFinish(&report->collections);
-  ThreadsFinish(&report->threads);
+  ReportThreadsFinish(&report->threads);
   RawFinish(&report->raw);
   ViewLabelsFinish(&report->labels);
   RowsFinish(&report->rows);
@@ -155,7 +155,7 @@ static void reportDestroy(void *data)
 /* ---- The data ---- */
 
 /* reportNotes -- print what is not known, or lost: the lines that views have, as a list */
-static void reportNotes(FILE *out, Report report, Bool *failed)
+static void reportNotes(FILE *out, ReportView report, Bool *failed)
 {
   char *lines = NULL, *line, *end;
   Size size;
@@ -180,7 +180,7 @@ static void reportNotes(FILE *out, Report report, Bool *failed)
   putc(']', out);
 }
 
-static void reportHead(FILE *out, Report report, Bool *failed)
+static void reportHead(FILE *out, ReportView report, Bool *failed)
 {
   static const char *const callers[] = {"none", "sites", "stacks"};
   ReportSpan span = &report->span;
@@ -212,29 +212,29 @@ static void reportHead(FILE *out, Report report, Bool *failed)
 }
 
 /* reportNumbers -- print the members that are numbers over time; returns how many bytes these have */
-static Size reportNumbers(FILE *out, Report report, Bool *failed)
+static Size reportNumbers(FILE *out, ReportView report, Bool *failed)
 {
   Size size = ReportHeapJson(out, &report->heap, &report->labels, failed);
 
   size += LivesJson(out, &report->lives, failed);
-  return size + ThreadsJson(out, &report->threads, failed);
+  return size + ReportThreadsJson(out, &report->threads, failed);
 }
 
 /* reportHalve -- half as many slices, twice as long */
-static void reportHalve(Report report)
+static void reportHalve(ReportView report)
 {
   static Bool first[ReportSlicesMAX / 2];
 
   ReportHeapHalve(&report->heap, first);
   SeriesHalve(&report->lives.table, first);
-  ThreadsHalve(&report->threads, first);
+  ReportThreadsHalve(&report->threads, first);
   report->span.slices /= 2;
   report->span.slice *= 2;
 }
 
 /* reportFit -- the numbers over time as text, which the caller frees, when slices have been halved until they have
  * room; NULL: no memory */
-static char *reportFit(Report report, Bool *failed)
+static char *reportFit(ReportView report, Bool *failed)
 {
   char *text = NULL;
   Size length, size;
@@ -255,7 +255,7 @@ static char *reportFit(Report report, Bool *failed)
 /* reportJson -- the data as one document.  FALSE: no memory */
 static Bool reportJson(FILE *out, void *data)
 {
-  Report report = data;
+  ReportView report = data;
   Bool failed = FALSE;
   char *numbers = reportFit(report, &failed); /* first: the head says how many slices there are */
 
@@ -313,7 +313,7 @@ static const char *reportSave(const char *path, const char *text, Size size)
 
 static Bool reportText(FILE *out, void *data)
 {
-  Report report = data;
+  ReportView report = data;
   const char *path = report->wants.output, *wrong;
   char *text = NULL;
   Size size = 0;

@@ -14,18 +14,19 @@
 enum { debugReadSIZE = 1 << 16 };
 
 /* What is looked for. */
-typedef struct debugStruct {
+typedef struct DebugFileStruct {
   const char *build;       /* hex */
   Size length;             /* 0: the module has none; then the file must have this checksum: */
   uint32_t sum;
   char *path;              /* DebugPathMAX bytes: where it was looked for last */
   ObjectRoom room;         /* of what is opened */
-} debugStruct, *Debug;
+} DebugFileStruct, *DebugFile;
 
 /* debugFolders -- call `each` with the folders in which users, and then distributions, keep such files, until it has
  * found one */
-static ObjectFile debugFolders(Debug debug,
-                               ObjectFile (*each)(Debug debug, const char *folder, Size length, void *data), void *data)
+static ObjectFile debugFolders(DebugFile debug,
+                               ObjectFile (*each)(DebugFile debug, const char *folder, Size length, void *data),
+                               void *data)
 {
   const char *paths = getenv("PAWPRINT_DEBUG_PATH");
   ObjectFile object = NULL;
@@ -78,7 +79,7 @@ static Bool debugSum(ObjectFile object, uint32_t sum)
 }
 
 /* debugTry -- is what stands at debug->path what is looked for? */
-static ObjectFile debugTry(Debug debug)
+static ObjectFile debugTry(DebugFile debug)
 {
   ObjectFile object;
 
@@ -91,7 +92,7 @@ static ObjectFile debugTry(Debug debug)
   return NULL;
 }
 
-static ObjectFile debugBuild(Debug debug, const char *folder, Size length, void *data)
+static ObjectFile debugBuild(DebugFile debug, const char *folder, Size length, void *data)
 {
   int n = snprintf(debug->path, DebugPathMAX, "%.*s/.build-id/%.2s/%.*s.debug", (int)length, folder, debug->build,
                    (int)debug->length - 2, debug->build + 2);
@@ -106,7 +107,7 @@ typedef struct debugLinkStruct {
   int folder;              /* of `path`: its length */
 } debugLinkStruct, *DebugLink;
 
-static ObjectFile debugLinked(Debug debug, const char *folder, Size length, void *data)
+static ObjectFile debugLinked(DebugFile debug, const char *folder, Size length, void *data)
 {
   DebugLink link = data;
   int n = snprintf(debug->path, DebugPathMAX, "%.*s%.*s/%s", (int)length, folder, link->folder, link->path, link->name);
@@ -119,7 +120,7 @@ static ObjectFile debugLinked(Debug debug, const char *folder, Size length, void
 }
 
 /* debugLink -- by the name that the module gives, which is a name and no path */
-static ObjectFile debugLink(Debug debug, const char *path, ObjectFile module)
+static ObjectFile debugLink(DebugFile debug, const char *path, ObjectFile module)
 {
   const char *slash = strrchr(path, '/');
   Size size;
@@ -142,7 +143,7 @@ static ObjectFile debugLink(Debug debug, const char *path, ObjectFile module)
 ObjectFile DebugFileFind(char *found, const char *path, ObjectFile module, const char *build, Size length,
                          ObjectRoom room)
 {
-  debugStruct debug = {.build = build, .length = length, .path = found, .room = room};
+  DebugFileStruct debug = {.build = build, .length = length, .path = found, .room = room};
   ObjectFile object = NULL;
 
   if (length > 2)
@@ -154,7 +155,7 @@ ObjectFile DebugFileAlt(ObjectFile object, const char *path)
 {
   const char *slash = strrchr(path, '/'), *name;
   char found[DebugPathMAX], build[2 * ElfBuildMAX + 1];
-  debugStruct debug = {.build = build, .path = found, .room = object->room};
+  DebugFileStruct debug = {.build = build, .path = found, .room = object->room};
   Size size;
   const unsigned char *bytes = ObjectBytes(object, ObjectNamed(object, ".gnu_debugaltlink"), &size);
   ReaderStruct reader = ReaderOf(bytes, size, 0, FALSE);

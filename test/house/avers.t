@@ -53,6 +53,11 @@ static int tells(void) { calls++; return 1; }
 static int chain(int *p) { int x; x = *p = 3; return x; }
 static int gives(int *p) { return *p |= 3; }
 static int list(int *p, int *q) { int x = p[0], y = x; if (x) y = 2, *q = y; return y; }
+#define TICK calls++
+static int behind(struct s *s) { (s->n)++; return 1; }
+static int called(int (*f)(int)) { return (*f)(1); }
+static int tabled(int n) { return table[n](n); }
+static int ticks(void) { TICK; return 1; }
 static int begins(int *p) { int x = *p = 3; return x; }
 static const char *own(const char *p, unsigned n, const unsigned room[2])
 {
@@ -98,6 +103,8 @@ for my $wrong (['++n < 3', 'counts'], ['n-- > 0', 'counts'], ['n = 1', 'assigns'
                ['chain(p)', 'calls chain, which writes through a pointer'],
                ['gives(p)', 'calls gives, which writes through a pointer'],
                ['list(p, q)', 'calls list, which writes through a pointer'],
+               ['behind(s)', 'calls behind, which counts behind a bracket'], ['called(f)', 'calls called, which calls through a pointer'],
+               ['tabled(1)', 'calls tabled, which calls through a pointer'], ['ticks()', 'calls ticks, which has TICK, which is calls++'],
                ['begins(p)', 'calls begins, which writes through a pointer'],
                ['(n == *p) | (x = *p = 3)', 'assigns'], ['DOUBLE(n)', 'calls DOUBLE, which assigns'], ['Sum(&n, 1)', 'gives away the address of n'],
                ['read(0, p, 1)', 'calls read, which is not'], ['p->check(p)', 'calls through a pointer']) {

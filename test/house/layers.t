@@ -24,7 +24,7 @@ for my $other (qw(avers cites)) {
 }
 
 SKIP: {
-    skip 'no nm', 5 unless grep { -x "$_/nm" } split /:/, $ENV{PATH};
+    skip 'no nm', 7 unless grep { -x "$_/nm" } split /:/, $ENV{PATH};
     my ($status, $out, $err) = run($perl, 'tool/calls', $ENV{B} || 'build/cool');
     is $status, 0, 'files call each other only where the house says so' or diag $err;
 
@@ -51,6 +51,10 @@ SKIP: {
         'and in two rooms always; and what is said must be so';
     is $calls->(['emit', 'emit'], '| emit | A B | why not |', "void Alone(void);\nvoid Alone(void)\n{\n}\n"),
         "1 code/emit/B.c: nobody else uses Alone: it could be static\n", 'a function that nobody else uses is named';
+    like $calls->(['emit', 'emit'], '| emit | A B | why not |', "void alone(void);\nvoid alone(void)\n{\n}\n"),
+        qr{^1 code/emit/B\.c: alone is shared, so its name has a capital$}, 'so is one without a capital';
+    like $calls->(['emit', 'mm'], '', "void A(void)\n{\n}\n"), qr{^1 code/mm/B\.c: A has its name in code/emit/A\.c, too$}m,
+        'and one that two files define';
 }
 
 # A house with the project's tables and one harmless file in each room, and on top of these the files given.
@@ -134,6 +138,13 @@ refuses('a .c that is included', 'code/base/a.c:1: includes code/base/b.c, which
 refuses('an include that is not there', 'code/base/a.c:1: #include "base/no.h": no such file',
         'base/a.c' => '#include "base/no.h"');
 refuses('an include by macro', 'code/base/a.c:1: #include HEADER: no such file', 'base/a.c' => '#include HEADER');
+refuses('a file of ours in angle brackets', 'code/base/a.c:1: #include <mm/pool.h>: a file of ours is included in quotes',
+        'base/a.c' => '#include <mm/pool.h>');
+refuses('a way round', 'code/base/a.c:1: #include "../mm/pool.h": no such file', 'base/a.c' => '#include "../mm/pool.h"');
+for my $spelling ('#import "mm/pool.h"', '%:include "mm/pool.h"', "#include \\\n  \"mm/pool.h\"") {
+    refuses("spelt $spelling", 'code/base/a.c:1: base may not use mm (code/mm/pool.h)', 'base/a.c' => $spelling);
+}
+refuses('what is no C', 'code/base/a.inc:1: neither C nor a page', 'base/a.inc' => '');
 refuses('two files of one name', 'code/mm/pool.h:1: code/emit/pool.h has the same name, in another room', 'emit/pool.h' => '');
 refuses('a file in no room', 'code/odd.c:1: in no room of the house', 'odd.c' => '');
 
