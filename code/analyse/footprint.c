@@ -29,6 +29,10 @@ static const TypeCacheKnownStruct footprintKnown[] = {
   {"MemoryMap", footprintMAP, {"PAWU base", "PAWU size"}},
   {"MemoryUnmap", footprintUNMAP, {"PAWU base", "PAWU size"}},
   {"MemoryRemap", footprintREMAP, {"PAWU old", "PAWU oldSize", "PAWU base", "PAWU size"}},
+  {"MemoryMapStack", footprintMAP, {"PAWU base", "PAWU size"}},
+  {"MemoryUnmapStack", footprintUNMAP, {"PAWU base", "PAWU size"}},
+  {"MemoryRemapStack", footprintREMAP, {"PAWU old", "PAWU oldSize", "PAWU base", "PAWU size"}},
+  {"MemoryBreakStack", footprintMOVE, {"PAWU limit", "PAWU before"}},
   {"MemoryBreak", footprintBREAK, {"PAWU limit"}}, /* of registry 1.0 */
   {"MemoryBreak", footprintMOVE, {"PAWU limit", "PAWU before"}},
   {"ProcessSample", footprintSAMPLE, {"PAWU pid", "PAWU resident"}},

@@ -37,6 +37,15 @@ is $summary->{mapped_bytes}, 90 * $mb, 'all have the sum';
 is $summary->{peak_mapped_bytes}, 90 * $mb, 'also at the peak, where both live';
 cmp_ok $parent->{resident_bytes} // 0, '>', 2_000_000, 'what was resident is sampled: what it wrote to, at least';
 is $summary->{processes}[0]{pid}, $parent->{pid}, 'the largest process is the first';
+# So it is where events have stacks.
+{
+    my ($child) = `$b/bin/eventrec -s 4 -o $folder/stacks.paw -- $b/prog/mapped 2>$folder/err` =~ /^(\d+)$/ or die;
+    my $its = decode_json(scalar `$b/bin/eventview --json $folder/stacks.paw`);
+    my ($parent) = grep { $_->{pid} != $child } @{$its->{processes}};
+    is_deeply [@$parent{qw(mapped_bytes peak_mapped_bytes)}, @$its{qw(mapped_bytes peak_mapped_bytes)}],
+        [58 * $mb, 67 * $mb, 90 * $mb, 90 * $mb], 'the same of a log with stacks';
+}
+
 # Who is killed: of the program itself the collector knows it for certain.
 system "$b/bin/eventrec -o $folder/killed.paw -- sh -c 'kill -9 \$\$' >$folder/err 2>&1";
 $json = `$b/bin/eventview --json $folder/killed.paw`;
