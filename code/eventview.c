@@ -52,7 +52,7 @@ typedef struct ViewerStruct {
   const char *suppressed; /* the file that --suppressions names, or NULL; */
   SuppressionsStruct suppressions; /* what it says */
   CodeNames names;     /* what they share, or NULL */
-  ViewHeap heap;
+  ViewHeap heap, whole;
   SourceStruct second; /* the log that the first is compared with, if `log` is not NULL; */
   CodeNames secondNames; /* and its */
   ViewHeap secondHeap;
@@ -96,6 +96,19 @@ static Res viewerShare(CodeNames *namesReturn, ViewHeap *heapReturn, Source sour
   if (res == ResOK && lines)
     CodeNamesLine(*namesReturn);
   return res == ResOK ? ViewHeapCreate(heapReturn, source->log, &source->request, source->of, *namesReturn) : res;
+}
+
+/* viewerWhole -- the heap that begins where the log does; ResMEMORY */
+static Res viewerWhole(Viewer viewer)
+{
+  LogRequestStruct all = viewer->source.request;
+
+  viewer->whole = viewer->heap;
+  if (all.from == 0 && all.start == NULL)
+    return ResOK;
+  all.from = 0;
+  all.start = NULL;
+  return ViewHeapCreate(&viewer->whole, viewer->source.log, &all, viewer->source.of, viewer->names);
 }
 
 static void viewerUnshare(CodeNames names, ViewHeap heap)
@@ -142,11 +155,13 @@ static Bool viewerMake(Viewer viewer, int *statusReturn)
     return FALSE;
   skip = viewer->skip != NULL ? &viewer->skipped : NULL;
   if (viewerShare(&viewer->names, &viewer->heap, &viewer->source, skip, viewer->lines) != ResOK ||
+      viewerWhole(viewer) != ResOK ||
       (viewer->second.log != NULL &&
        viewerShare(&viewer->secondNames, &viewer->secondHeap, &viewer->second, skip, viewer->lines) != ResOK))
     return OptionStop(statusReturn, OptionFail(viewer->source.tool, "no memory"));
   wants.names = viewer->names;
   wants.heap = viewer->heap;
+  wants.whole = viewer->whole;
   wants.other = viewer->secondHeap;
   for (; viewer->made < viewer->count; ++viewer->made) {
     if (viewer->class[viewer->made]->create(&viewer->view[viewer->made], &wants) != ResOK)
@@ -168,7 +183,7 @@ static Count viewerShared(LogRequest *request, CodeNames names, ViewHeap heap)
 /* viewerServe -- read the logs once for all views; FALSE: reported, with the status */
 static Bool viewerServe(Viewer viewer, int *statusReturn)
 {
-  LogRequest request[viewerViewsMAX + CodeRequestsMAX + 1];
+  LogRequest request[viewerViewsMAX + CodeRequestsMAX + 2];
   Count count;
   Index i;
 
@@ -179,6 +194,8 @@ static Bool viewerServe(Viewer viewer, int *statusReturn)
       return FALSE;
   }
   count = viewerShared(request, viewer->names, viewer->heap);
+  if (viewer->whole != viewer->heap && ViewHeapJoined(viewer->whole))
+    request[count++] = ViewHeapRequest(viewer->whole);
   for (i = 0; i < viewer->made; ++i)
     if (viewer->class[i]->request != NULL)
       request[count++] = viewer->class[i]->request(viewer->view[i]);
@@ -374,6 +391,8 @@ static void viewerFinish(Viewer viewer)
   SuppressionsFinish(&viewer->suppressions);
   if (viewer->heap != NULL && viewer->skip != NULL)
     regfree(&viewer->skipped);
+  if (viewer->whole != NULL && viewer->whole != viewer->heap)
+    ViewHeapDestroy(viewer->whole);
   viewerUnshare(viewer->names, viewer->heap);
   viewerUnshare(viewer->secondNames, viewer->secondHeap);
   SourceClose(&viewer->source);

@@ -23,7 +23,7 @@ typedef struct diffLineStruct {
 } diffLineStruct, *DiffLine;
 
 typedef struct DiffStruct {
-  ViewHeap heap;           /* owned: it begins where the log does */
+  ViewHeap heap;           /* it begins where the log does */
   uint64_t first, last, from, to; /* ns; of the log, and what is asked for; to UINT64_MAX: the log's end */
   Bool begun, done;        /* the first time has come; the second */
   Count befores;           /* sites that had a number at the first time */
@@ -140,7 +140,7 @@ static void diffOther(void *data, HeapOperation operation)
 static Res diffCreate(void **viewReturn, ViewWants wants)
 {
   ViewClientStruct client = {.heap = {.alloc = diffTell, .free = diffTell, .resize = diffTell, .other = diffOther}};
-  LogRequestStruct only = *wants->request;
+  const LogRequestStruct *only = wants->request;
   Diff diff = calloc(1, sizeof *diff);
   LogSummaryStruct log;
 
@@ -149,25 +149,16 @@ static Res diffCreate(void **viewReturn, ViewWants wants)
   LogSummarize(&log, wants->log);
   diff->first = log.first;
   diff->last = log.last;
-  diff->from = only.from;
-  diff->to = only.to;
+  diff->from = only->from;
+  diff->to = only->to;
   diff->top = wants->top;
-  only.from = 0;
-  if (ViewHeapCreate(&diff->heap, wants->log, &only, wants->of, wants->names) != ResOK) {
-    free(diff);
-    return ResMEMORY;
-  }
+  diff->heap = wants->whole;
   client.heap.data = diff;
   ViewHeapJoin(diff->heap, &client);
   ViewHeapBook(diff->heap);
   CodeNamesWant(wants->names);
   *viewReturn = diff;
   return ResOK;
-}
-
-static LogRequest diffRequest(void *view)
-{
-  return ViewHeapRequest(((Diff)view)->heap);
 }
 
 static int diffCompare(const void *a, const void *b)
@@ -241,7 +232,6 @@ static void diffDestroy(void *view)
 {
   Diff diff = view;
 
-  ViewHeapDestroy(diff->heap);
   SiteGroupsFinish(&diff->groups);
   free(diff->before);
   free(diff->gone);
@@ -334,5 +324,5 @@ static Bool diffJson(FILE *out, void *view)
 const ViewClassStruct ViewClassDiff = {
   "diff", "--from T [--to T]: what was allocated between and is still there, by caller",
   ViewTakesTOP | ViewTakesCALLERS, diffCreate,
-  diffRequest, diffFinish, diffText, diffJson, diffDestroy
+  NULL, diffFinish, diffText, diffJson, diffDestroy
 };

@@ -100,13 +100,13 @@ static Res growthCreate(void **viewReturn, ViewWants wants)
   if (growth == NULL)
     return ResMEMORY;
   LogSummarize(&log, wants->log);
-  growth->shared = wants->heap;
+  growth->shared = wants->whole;
   growth->first = log.first;
   growth->top = wants->top;
   GrowthBookInit(&growth->book, only->from > log.first ? only->from : log.first,
                  only->to < log.last ? only->to : log.last);
   client.heap.data = growth;
-  ViewHeapJoin(wants->heap, &client);
+  ViewHeapJoin(wants->whole, &client);
   CodeNamesWant(wants->names);
   *viewReturn = growth;
   return ResOK;

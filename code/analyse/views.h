@@ -41,6 +41,8 @@ typedef struct ViewWantsStruct {
   Bool *wrong;                     /* set by a view that could not write, and has said so */
   CodeNames names;                 /* of all views; and their */
   ViewHeap heap;                   /* heap for these events */
+  ViewHeap whole;                  /* the same, for views that must know what lived before the first of them: it begins
+                                      where the log does; `heap` itself, where these events do */
   ViewHeap other;                  /* that of another log to compare with, or NULL */
 } ViewWantsStruct, *ViewWants;
 

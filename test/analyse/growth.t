@@ -73,6 +73,16 @@ my $slope = ($n * $sxy - $sx * $sy) / ($n * $sxx - $sx * $sx);
 cmp_ok(abs($slope - $leak->{bytes_a_second}), '<', abs($slope) * 1e-4 + 1, 'the slope is that of the nearest line');
 my $half = view_json('growth', '--to', $begin + ($end - $begin) / 2, $log);
 cmp_ok(abs($half->{to} - $begin - ($end - $begin) / 2), '<', 1e-6, 'half of the run has its own quarters');
+
+# A part that begins later knows what was there: two of the run's slices have the mean of one of its half's.
+my $middle = $begin + ($end - $begin) / 2;
+my $later = view_json('growth', '--from', sprintf('%.9f', $middle), $log);
+is($later->{growing}[0]{function}, $leak->{function}, 'the second half has the same leak');
+for my $pair ([$later->{all}, $doc->{all}, 'all'], [$later->{growing}[0], $leak, 'the leak']) {
+    my ($half, $whole, $name) = (map({ $_->{slices} } @$pair[0, 1]), $pair->[2]);
+    my @off = map { abs(($half->[2 * $_] + $half->[2 * $_ + 1]) / 2 - $whole->[8 + $_]) } 0 .. 7;
+    is(scalar(grep { $_ > 50 } @off), 0, "$name: with what lived before") or diag "@off";
+}
 is_deeply(view_json('growth,leaks', $log)->{growth}, $doc, 'with another view it is the same');
 
 done_testing;
