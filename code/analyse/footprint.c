@@ -105,10 +105,12 @@ static void footprintSet(Footprint footprint, footprintProcess process, Footprin
   if (bytes > process->bytes[kind].peak) {
     process->bytes[kind].peak = bytes;
     process->bytes[kind].peakTime = time;
+    process->bytes[kind].between = FALSE;
   }
   if (footprint->now[kind] > footprint->bytes[kind].peak) {
     footprint->bytes[kind].peak = footprint->now[kind];
     footprint->bytes[kind].peakTime = time;
+    footprint->bytes[kind].between = FALSE;
   }
 }
 
@@ -181,6 +183,7 @@ static void footprintBear(Footprint footprint, footprintProcess bearer, footprin
   if (from->peak > to->peak) {
     to->peak = from->peak;
     to->peakTime = from->peakTime;
+    to->between = from->between;
   }
   if (bearer->region == 0)
     bearer->region = process->region;
@@ -340,10 +343,12 @@ static void footprintPeak(Footprint footprint, footprintProcess process, uint64_
   if (bytes > its->peak) {
     its->peak = bytes;
     its->peakTime = time;
+    its->between = TRUE;
   }
   if (bytes > all->peak && footprint->now[FootprintRESIDENT] == process->now[FootprintRESIDENT]) {
     all->peak = bytes;
     all->peakTime = time;
+    all->between = TRUE;
   }
 }
 
@@ -451,7 +456,11 @@ static void footprintBytesText(FILE *out, const char *name, FootprintBytes bytes
   SayBytes(out, bytes->end);
   fputs(" at end, peak ", out);
   SayBytes(out, bytes->peak);
-  fprintf(out, ", at %.9f s%s%s\n", DocumentSince(start, bytes->peakTime), note, each);
+  if (bytes->between)
+    fputs(", between two samples or behind the last", out);
+  else
+    fprintf(out, ", at %.9f s", DocumentSince(start, bytes->peakTime));
+  fprintf(out, "%s%s\n", note, each);
 }
 
 void FootprintText(FILE *out, Footprint footprint, Count processes, uint64_t start)
@@ -498,9 +507,12 @@ void FootprintJson(FILE *out, Footprint footprint, uint64_t start)
             (unsigned long long)FootprintLeft(footprint));
   bytes = FootprintBytesOf(footprint, FootprintRESIDENT, NULL);
   FootprintBytesJson(out, "resident", &bytes, ", ");
+  if (bytes.known && bytes.between)
+    fputs("\"peak_resident_at\": null, ", out);
+  else if (bytes.known)
+    fprintf(out, "\"peak_resident_at\": %.9f, ", DocumentSince(start, bytes.peakTime));
   if (bytes.known)
-    fprintf(out, "\"peak_resident_at\": %.9f, \"resident_samples_apart\": %.9f,\n ",
-            DocumentSince(start, bytes.peakTime), (double)footprint->apart / 1e9);
+    fprintf(out, "\"resident_samples_apart\": %.9f,\n ", (double)footprint->apart / 1e9);
   if (footprint->alone > 0)
     fprintf(out, "\"unrecorded_cpu_seconds\": %.6f, \"unrecorded_resident_bytes\": %llu,\n ",
             (double)footprint->alone / 1e6, (unsigned long long)footprint->alonePeak);

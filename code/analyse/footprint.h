@@ -29,6 +29,7 @@ typedef struct FootprintBytesStruct {
   Bool known;              /* there was an event that said so */
   uint64_t end;            /* when the process ended, or else at the log's end; of all: the sum of that */
   uint64_t peak, peakTime; /* the most at a time, and when; of all: that of those that lived together */
+  Bool between;            /* no sample had as much: a process told of it when it ended, so when it was is not known */
 } FootprintBytesStruct, *FootprintBytes;
 
 extern Res FootprintCreate(Footprint *footprintReturn, Log log);

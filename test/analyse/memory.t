@@ -37,7 +37,17 @@ is $summary->{mapped_bytes}, 90 * $mb, 'all have the sum';
 is $summary->{peak_mapped_bytes}, 90 * $mb, 'also at the peak, where both live';
 cmp_ok $parent->{resident_bytes} // 0, '>', 2_000_000, 'what was resident is sampled: what it wrote to, at least';
 is $summary->{processes}[0]{pid}, $parent->{pid}, 'the largest process is the first';
-# So it is where events have stacks.
+# A peak that no sample saw has no time.
+{
+    system "$b/bin/eventrec --sample=2000 -o $folder/between.paw -- perl -e '\$x = q(x) x (60 << 20); undef \$x; select undef, undef, undef, 0.2' 2>$folder/err";
+    my $its = decode_json(scalar `$b/bin/eventview --json $folder/between.paw`);
+    cmp_ok $its->{peak_resident_bytes}, '>', 60 << 20, 'a peak between two samples';
+    is $its->{peak_resident_at}, undef, 'is at no known time';
+    like scalar(`$b/bin/eventview $folder/between.paw`), qr/^resident .* peak \d+ bytes \([\d.]+ MiB\), between two samples or behind the last, as sampled/m,
+        'which is said';
+}
+
+# What is mapped is the same where events have stacks.
 {
     my ($child) = `$b/bin/eventrec -s 4 -o $folder/stacks.paw -- $b/prog/mapped 2>$folder/err` =~ /^(\d+)$/ or die;
     my $its = decode_json(scalar `$b/bin/eventview --json $folder/stacks.paw`);
