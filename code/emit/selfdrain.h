@@ -10,7 +10,7 @@
  * whole block when the event is filled in.
  *
  * Design: design/telemetry.md .buffer.wait .send, design/collector.md .hand.spoiled
- * Tests: test/emit/emittest.c, test/emit/signaltest.c, test/emit/handovertest.c, test/emit/stray.t
+ * Tests: test/emit/emittest.c, test/emit/signaltest.c, test/handover/handovertest.c, test/emit/stray.t
  */
 #ifndef EMIT_SELFDRAIN_H
 #define EMIT_SELFDRAIN_H

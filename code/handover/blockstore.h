@@ -9,7 +9,7 @@
  * each slot below `limit` the file system has provided either nothing, or room for a block of BlockMIN to BlockMAX
  * bytes.  Only a file has a path.
  *
- * Design: design/telemetry.md .store      Tests: test/emit/emittest.c, test/emit/adopttest.c, test/recover/death.t
+ * Design: design/telemetry.md .store      Tests: test/emit/emittest.c, test/handover/adopttest.c, test/recover/death.t
  */
 #ifndef HANDOVER_BLOCKSTORE_H
 #define HANDOVER_BLOCKSTORE_H

@@ -4,7 +4,7 @@
  * the kernel names a trusted sender and that the grant belongs to our own recording.  The process writes to the log's
  * descriptor only when the collector has died; until then it is kept where the program does not close it.
  *
- * Design: design/collector.md .meet      Tests: test/emit/handovertest.c, test/collect/collect.t
+ * Design: design/collector.md .meet      Tests: test/handover/handovertest.c, test/collect/collect.t
  */
 #ifndef HANDOVER_COLLECTORGRANT_H
 #define HANDOVER_COLLECTORGRANT_H

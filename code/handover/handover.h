@@ -11,7 +11,7 @@
  * is zero.
  *
  * Design: design/collector.md .hand, .death, .wake, .policy, design/telemetry.md .buffer.wait
- * Tests: test/emit/handovertest.c, test/emit/emittest.c, test/collect/collect.t
+ * Tests: test/handover/handovertest.c, test/emit/emittest.c, test/collect/collect.t
  */
 #ifndef HANDOVER_HANDOVER_H
 #define HANDOVER_HANDOVER_H

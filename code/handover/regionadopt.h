@@ -4,7 +4,7 @@
  * that program said it had sent (SendStay), or what the blocks that it left say, whichever is more.
  *
  * Design: design/telemetry.md .store, design/format.md .end.followed
- * Tests: test/emit/adopttest.c, test/log/check.t
+ * Tests: test/handover/adopttest.c, test/log/check.t
  */
 #ifndef HANDOVER_REGIONADOPT_H
 #define HANDOVER_REGIONADOPT_H

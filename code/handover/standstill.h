@@ -9,7 +9,7 @@
  * Where nothing can be written there, or the recording has no identity, nothing is left, and no notice found.  Any
  * thread, also in a child of vfork; nothing waits.
  *
- * Design: design/collector.md .meet.still      Tests: test/emit/still.t, test/format/formattest.c
+ * Design: design/collector.md .meet.still      Tests: test/handover/still.t, test/format/formattest.c
  */
 #ifndef HANDOVER_STANDSTILL_H
 #define HANDOVER_STANDSTILL_H
