@@ -93,6 +93,7 @@ void GrowthBookClose(GrowthBook book)
 
   for (number = 0; number < book->count; ++number)
     growthUntil(book, number, book->end);
+  AVER(GrowthBookCheck(book));
 }
 
 GrowthFitStruct GrowthBookFit(GrowthBook book, const double mean[GrowthSLICES])

@@ -21,6 +21,7 @@ void SiteNumbersInit(SiteNumbers numbers)
 
 void SiteNumbersFinish(SiteNumbers numbers)
 {
+  AVER(SiteNumbersCheck(numbers));
   free(numbers->site);
   free(numbers->place);
   free(numbers->first);

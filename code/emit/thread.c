@@ -181,6 +181,8 @@ static Thread threadNew(Emitter emitter)
     thread->tid = (uint32_t)RawCall(SYS_gettid);
     thread->hot.self = &thread->hot;
     __atomic_store_n(&thread->state, ThreadLIVE, __ATOMIC_RELEASE);
+    /* Later there is no moment for this: when the process ends, another thread may take blocks out of our streams. */
+    AVER(ThreadCheck(thread));
   }
   if (locked)
     EmitterUnlock(emitter);

@@ -226,6 +226,7 @@ static Plinth descriptorFind(int fd)
   return NULL;
 }
 
+/* Only tests call it: while it looks at a plinth another thread may close that, and nothing locks the table. */
 Bool DescriptorCheck(void)
 {
   Bool sound = TRUE;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/aver.h"
 #include "base/grow.h"
 
 enum {
@@ -79,6 +80,7 @@ Res DwarfOpen(Dwarf *dwarfReturn, ObjectFile object, ObjectFile layout, Dwarf al
   if (!DwarfUnits(dwarf))
     dwarf->failed = TRUE;
   dwarfIndex(dwarf);
+  AVER(DwarfCheck(dwarf));
   *dwarfReturn = dwarf;
   return ResOK;
 }

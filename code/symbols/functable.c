@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/aver.h"
 #include "base/grow.h"
 
 enum { funcBackMAX = 64 }; /* functions before an address that are looked at */
@@ -82,6 +83,7 @@ void FuncTableSort(FuncTable table)
 {
   if (table->count > 0)
     qsort(table->func, table->count, sizeof *table->func, funcCompare);
+  AVER(FuncCheck(table));
 }
 
 void FuncTableFinish(FuncTable table)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aver.h"
 #include "base/grow.h"
 #include "log/typenames.h"
 #include "request/request.h"
@@ -117,6 +118,8 @@ static int moduleTellCompare(const void *a, const void *b)
     return x->module.process < y->module.process ? -1 : 1;
   if (x->module.base != y->module.base)
     return x->module.base < y->module.base ? -1 : 1;
+  if (x->module.from != y->module.from)
+    return x->module.from < y->module.from ? -1 : 1;
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -193,6 +196,7 @@ Res ModuleMapSettle(ModuleMap map)
 {
   uint64_t most = 0;
   Index i, end;
+  Res res;
 
   map->module = malloc((map->tells + 1) * sizeof *map->module);
   if (map->module == NULL || map->failed)
@@ -220,7 +224,9 @@ Res ModuleMapSettle(ModuleMap map)
   }
   for (i = 0; i < map->processes; ++i)
     map->first[i + 1] += map->first[i];
-  return moduleTree(map);
+  res = moduleTree(map);
+  AVER(res != ResOK || ModuleMapCheck(map));
+  return res;
 }
 
 static Bool moduleChoose(void *data, LogProcess process, EventType type)
@@ -366,7 +372,9 @@ const char *ModuleMapString(ModuleMap map, uint32_t string, Size *lengthReturn)
 /* moduleRangeIs -- has the node what `range` says? */
 static Bool moduleRangeIs(ModuleMap map, Index node, moduleRangeStruct range)
 {
-  return memcmp(&map->range[node], &range, sizeof range) == 0;
+  const moduleRangeStruct *has = &map->range[node];
+
+  return has->end == range.end && has->first == range.first && has->last == range.last && has->gone == range.gone;
 }
 
 Bool ModuleMapCheck(ModuleMap map)

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/aver.h"
 #include "log/logfile.h"
 #include "symbols/inflate.h"
 
@@ -276,6 +277,7 @@ Res ObjectHead(ObjectFile object)
     res = objectSections(object);
   if (res == ResOK)
     objectBuild(object);
+  AVER(res != ResOK || ObjectCheck(object));
   return res;
 }
 

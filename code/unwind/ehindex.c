@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/aver.h"
 #include "base/elf.h"
 #include "plinth/lent.h"
 #include "plinth/rawsyscall.h"
@@ -154,6 +155,20 @@ static Bool indexRoom(EhIndex index, Count count)
   return index->entries != NULL;
 }
 
+/* indexCheck -- EhIndexCheck's part about one table */
+static Bool indexCheck(EhIndex index)
+{
+  Count i;
+
+  if (index->count > index->capacity)
+    return FALSE;
+  for (i = 0; i < index->count; ++i)
+    if (index->entries[i].description >= (Size)(index->limit - index->base)
+        || (i > 0 && index->entries[i].function < index->entries[i - 1].function))
+      return FALSE;
+  return TRUE;
+}
+
 /* indexMake -- the table of a module */
 static void indexMake(EhIndex index, const LoadedModuleStruct *module)
 {
@@ -172,6 +187,7 @@ static void indexMake(EhIndex index, const LoadedModuleStruct *module)
   count = indexFill(index, count);
   indexSort(index->entries, count);
   index->count = count;
+  AVER(indexCheck(index)); /* only this one: in the child of a fork another may be left half made */
 }
 
 /* indexOf -- the table of a module as it is now, made if need be.  FALSE: another thread makes one. */
@@ -232,17 +248,10 @@ Bool EhIndexRow(UnwindRow row, Word at, const LoadedModuleStruct *module, uint32
 
 Bool EhIndexCheck(void)
 {
-  Count i, k;
+  Count i;
 
-  for (i = 0; i < eh.count; ++i) {
-    EhIndex index = &eh.index[i];
-
-    if (index->count > index->capacity)
+  for (i = 0; i < eh.count; ++i)
+    if (!indexCheck(&eh.index[i]))
       return FALSE;
-    for (k = 0; k < index->count; ++k)
-      if (index->entries[k].description >= (Size)(index->limit - index->base)
-          || (k > 0 && index->entries[k].function < index->entries[k - 1].function))
-        return FALSE;
-  }
   return eh.memory <= EhIndexMemoryMAX;
 }

@@ -163,6 +163,8 @@ Count StackTreeCount(void)
   return given < StackFIRST ? 0 : (given < StackTreeMAX ? given : StackTreeMAX) - StackFIRST;
 }
 
+/* Only tests call it: it reads all chains, of a million and more, and no moment in a program's life is long enough for
+ * that: a child that begins anew forgets the tree, and at the end of the process other threads still add to it. */
 Bool StackTreeCheck(void)
 {
   Count count = StackTreeCount() + StackFIRST;

@@ -28,6 +28,7 @@ void StackWalkInit(StackWalk walk, Count depth)
   memset(walk, 0, offsetof(StackWalkStruct, frames));
   walk->depth = depth;
   walk->frames[0].sp = ~(Word)0;
+  AVER(StackWalkCheck(walk)); /* not after each walk, which belongs to one allocation */
 }
 
 void StackWalkForget(void)
