@@ -7,7 +7,8 @@
  * there: what an event may take too much from the input is less than PackSlackSIZE.
  *
  * Always true: heads, slots and numbers of addresses are masked or were computed here, so that they lie in their
- * tables.
+ * tables.  What a block unpacks to does not depend on what was unpacked before it: what it names was set in it, or it
+ * is refused.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */
@@ -53,7 +54,8 @@ typedef struct UnpackStruct {
   UnpackControlStruct control[256];
   uint8_t controls[256];       /* how many bytes of control an event of this control byte has up to its first address */
   UnpackHeadStruct head[packHeadsMAX];
-  uint64_t history[packBackMAX]; /* all addresses */
+  uint64_t history[2 * packBackMAX]; /* by packBackMAX + number: all addresses, and behind them those of a block before;
+                                        below packBackMAX are zeros, which are never written */
 } UnpackStruct;
 
 const Size UnpackSIZE = sizeof(UnpackStruct);
@@ -74,7 +76,8 @@ typedef struct UnpackingStruct {
   uint8_t *event, *eventLimit;
   UnpackHead heads;       /* of the current bank */
   uint32_t time;
-  unsigned now;           /* number of the next address */
+  uint64_t newest;        /* number of the newest address */
+  uint64_t beyond;        /* its highest bit: an address before the first was named */
   Bool swapped;
 } UnpackingStruct, *Unpacking;
 
@@ -109,17 +112,23 @@ packINLINE uint64_t unpackNumber(Unpacking u, unsigned way)
   return way == packNEAR64 ? unpackBits64(u) : packWayWidth[way] == 0 ? 0 : unpackBits(u, packWayWidth[way]);
 }
 
-/* unpackAddr -- the address that `way` and `number` say */
+_Static_assert(BlockMAX / EventALIGN * 2 <= packBackMAX, "all addresses of a block have places, if each takes 4 bytes");
+
+/* unpackAddr -- the address that `way` and `number` say
+ *
+ * No sound event names an address before the first.  One that does gets a zero; `beyond` keeps that, and is looked at
+ * when the block ends, because a branch for each address would be slower. */
 packINLINE uint64_t unpackAddr(Unpack unpack, Unpacking u, unsigned way, uint64_t number, uint64_t base)
 {
   PackModel model = &unpack->model;
   uint64_t near = model->base[base] + (number >> 1 ^ -(number & 1));
-  uint64_t back = unpack->history[(u->now - 1 - number) % packBackMAX];
-  uint64_t addr = packChoose(unpackWay[way].back, back, near);
+  uint64_t which = u->newest - (number & unpackWay[way].back); /* the newest, if `way` counts no addresses */
+  uint64_t addr = packChoose(unpackWay[way].back, unpack->history[packBackMAX + which], near);
 
+  u->beyond |= which;
   model->base[base] = addr;
   model->last = addr;
-  unpack->history[u->now++ % packBackMAX] = addr;
+  unpack->history[packBackMAX + ++u->newest] = addr;
   return packOfUnits(addr);
 }
 
@@ -323,7 +332,7 @@ static Bool unpackStart(Unpack unpack, unsigned unit)
   if (unit < 1 || unit > packUnitMAX)
     return FALSE;
   memset(&unpack->model, 0, sizeof unpack->model);
-  unpack->history[0] = 0;
+  unpack->history[packBackMAX] = 0;
   unpack->headNext = 0;
   for (i = 0; i < packHeadsMAX; ++i)
     unpack->head[i].size = unpack->head[i].fast = 0;
@@ -396,9 +405,10 @@ Res BlockUnpack(Unpack unpack, Registry registry, const void *in, Size rest, uin
   u.eventLimit = u.event + used;
   u.heads = unpack->head;
   u.time = (uint32_t)first;
-  u.now = 1;
+  u.newest = 0;
+  u.beyond = 0;
   u.swapped = registry->widths.swapped;
-  if (!unpackRun(unpack, registry, &u))
+  if (!unpackRun(unpack, registry, &u) || u.beyond >> 63 != 0)
     return ResFORMAT;
   return u.event == u.eventLimit && u.control == u.controlLimit && u.limit - u.at < 8 ? ResOK : ResFORMAT;
 }

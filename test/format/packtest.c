@@ -367,6 +367,52 @@ static void testHostile(void)
   TapIs(harmed, 0, "thousands of damaged and invented blocks change nothing but the room for what they hold");
 }
 
+/* addressesBack -- unpack a block that says: an A of no head's, and then the A so many before that one, less one
+ *
+ * Head 0 is of type Bare; its events have way 5 (NEAR5, zigzag) and 2 (BACK4), and times of one bit. */
+static Res addressesBack(unsigned number)
+{
+  const unsigned controls[] = {241, 5, 2};
+  uint8_t block[64 + PackSlackSIZE] = {sizeof controls / sizeof controls[0], 0, 1};
+  uint64_t payload = 0x0607 | (uint64_t)2 << 17 | (uint64_t)number << 23; /* code; time, 1 unit; time, so many back */
+  unsigned i;
+
+  put(block + 3, payload, 4, FALSE);
+  for (i = 0; i < ARRAY_LENGTH(controls); ++i)
+    block[7 + i] = (uint8_t)controls[i];
+  return BlockUnpack(unpack, &registry8, block, 7 + ARRAY_LENGTH(controls), 0, back, 32);
+}
+
+/* testAlone -- what a block unpacks to depends on no other */
+static void testAlone(void)
+{
+  static uint8_t mutant[BlockRestMAX], alone[128 + PackSlackSIZE];
+  unsigned i, different = 0;
+  uint64_t addr;
+  Size size;
+
+  TapIs(addressesBack(0), ResOK, "an address may be the one before");
+  TapOk(addressesBack(1) == ResOK && (memcpy(&addr, back + 24, sizeof addr), addr == 0), "or 0, before the first");
+  for (i = 0; i < 2000; ++i) {
+    Size used = makeBlock(events, &registry8, 128, 0, 0, 3), other;
+    Res res;
+    size = BlockPack(pack, &registry8, events, used, 0, mutant, &(Count){0});
+    mutant[below((unsigned)size)] ^= (uint8_t)(1u << below(8));
+    memset(unpack, 0, UnpackSIZE);
+    res = BlockUnpack(unpack, &registry8, mutant, size, 0, alone, used);
+    other = makeBlock(events + dataMAX - 2048, &registry8, 2048, 0, 0, 3);
+    memmove(events + dataMAX - other, events + dataMAX - 2048, other);
+    if (!roundTrip(&registry8, other, 0, &size))
+      ++different;
+    size = BlockPack(pack, &registry8, events, used, 0, packed, &(Count){0}); /* as large as its mutant */
+    different += BlockUnpack(unpack, &registry8, mutant, size, 0, back, used) != res ||
+                 (res == ResOK && memcmp(back, alone, used) != 0);
+  }
+  TapIs(different, 0, "a damaged block unpacks to the same, or is refused, whatever was unpacked before it");
+  TapIs(addressesBack(2), ResFORMAT, "no address is one before that, which would be another block's");
+  TapIs(addressesBack(15), ResFORMAT, "however far");
+}
+
 /* testUnfilled -- room that was reserved and not filled, and bytes that are no events: nothing is packed, and nothing
  * else happens */
 static void testUnfilled(void)
@@ -423,6 +469,7 @@ int main(void)
   testForeign(&registry8, &registry8s, "words of 8 bytes");
   testForeign(&registry4, &registry4s, "words of 4 bytes");
   testHostile();
+  testAlone();
   testUnfilled();
   free(events);
   free(back);
