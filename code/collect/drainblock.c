@@ -180,8 +180,15 @@ static Bool takingPack(Taking taking, Size used)
   return taking->packed > 0;
 }
 
+/* takingAhead -- may the block that was just packed have events later than now?  The clock of its process may be ahead
+ * of ours: in a time namespace, or where the process may not read the counter.  Events of long ago may look so, too. */
+static Bool takingAhead(Taking taking)
+{
+  return (int32_t)(PackLastTime(taking->drain->shop->pack) - (uint32_t)EventClock(taking->drain->head.slow)) > 0;
+}
+
 /* takingQuick -- a full block that is plain from beginning to end, as nearly all are: packing it is all that is
- * needed to know it */
+ * needed to know it, because its events are not later than now */
 static Bool takingQuick(Taking taking)
 {
   Size used = taking->block->used;
@@ -189,6 +196,10 @@ static Bool takingQuick(Taking taking)
   if ((taking->state & RegionFULL) == 0 || taking->drain->shop->events != NULL || used == 0 ||
       used > taking->size - BlockHeaderSIZE || used % EventALIGN != 0 || !takingPack(taking, used))
     return FALSE;
+  if (takingAhead(taking)) {
+    taking->packed = 0;
+    return FALSE;
+  }
   taking->tally.used = used;
   taking->tally.pending = 0;
   taking->tally.broken = FALSE;

@@ -58,6 +58,7 @@ typedef struct PackStruct {
   unsigned headNext;            /* the head that the next new one will be */
   unsigned bank;                /* of the newest event's head */
   uint8_t unit;                 /* of times */
+  uint32_t lastTime;            /* of the block that was packed last: PackLastTime */
   uint16_t time[PackTimePLACES];
   uint8_t control[BlockMAX / EventALIGN * 4 + 64];
 } PackStruct;
@@ -577,6 +578,12 @@ Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint
   base[1] = (uint8_t)(controls >> 8);
   base[2] = pack->unit;
   memcpy(g.payload + payload, pack->control, controls);
+  pack->lastTime = g.time;
   *countReturn = g.count;
   return packHeaderSIZE + payload + controls;
+}
+
+uint32_t PackLastTime(Pack pack)
+{
+  return pack->lastTime;
 }

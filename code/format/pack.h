@@ -41,6 +41,9 @@ enum {
 extern Size BlockPack(Pack pack, Registry registry, const void *events, Size used, uint64_t first, void *out,
                       Count *countReturn);
 
+/* PackLastTime -- the time, as its header has it, of the event that stands last in the block that was packed last */
+extern uint32_t PackLastTime(Pack pack);
+
 /* BlockUnpack -- the events again, in the writer's byte order and widths, as `registry` gives them
  *
  * in, rest   from outside: anything may stand there.  PackSlackSIZE bytes behind it are readable.

@@ -262,6 +262,14 @@ static __attribute__((noinline)) Size loadWalkSwapped(LoadWalk walk, LoadReport 
   return loadWalk(walk, report, loaded, bytes, used, capacity, TRUE);
 }
 
+/* loaderLate -- is one of the listed events, which are in order, later than the header of its sealed block says that
+ * any is?  Who begins later, or looks into an index, believes the header without reading the block. */
+static Bool loaderLate(const LoadedStruct *loaded, const BlockHeaderStruct *header, const ClockStruct *clock)
+{
+  return (header->flags & BlockFlagSEALED) != 0 && loaded->count > 0 &&
+         loaded->item[loaded->count - 1].fine > ClockFine(clock, header->last);
+}
+
 /* loaderList -- list a block's events; what cannot be an event ends it, and is told */
 static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHeader header, const unsigned char *bytes,
                        const unsigned char *wanted)
@@ -281,6 +289,8 @@ static void loaderList(Loader loader, LoadReport report, Loaded loaded, BlockHea
     report->lost = header->count - (uint32_t)walk.events;
   if (!walk.sorted)
     qsort(loaded->item, loaded->count, sizeof *loaded->item, loadedCompare);
+  if (report->what == NULL && loaderLate(loaded, header, walk.clock))
+    report->what = "events are later than the block header says";
 }
 
 Res LoaderLoad(Loaded *loadedReturn, LoadReport report, Loader loader, const IndexEntryStruct *entry,

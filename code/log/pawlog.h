@@ -105,7 +105,7 @@ PAW_API void PawClose(PawLog log); /* after its services; NULL is none */
 
 /* What is known without reading events. */
 PAW_API uint64_t PawFirst(PawLog log);     /* time of the earliest event */
-PAW_API uint64_t PawLast(PawLog log);      /* no event is later */
+PAW_API uint64_t PawLast(PawLog log);      /* no event is later, unless reading tells of one */
 PAW_API uint64_t PawEvents(PawLog log);    /* events that sound blocks announce */
 PAW_API uint64_t PawDiscarded(PawLog log); /* discarded while recording, for want of room */
 /* gaps and lost events told so far */

@@ -558,6 +558,37 @@ static void claimed(void)
   drainEnd(drain, &writer, &shop);
 }
 
+/* ahead -- the clock of a process is ahead of ours, as in a time namespace: no event is later than its block says */
+static void ahead(void)
+{
+  static DrainShopStruct shop;
+  static unsigned char bytes[1 << 20];
+  WriterStruct writer;
+  Drain drain = drainNew(&writer, RegionPolicyOVERWRITE, &shop);
+  uint64_t time;
+  BlockHeaderStruct header = {.last = 0};
+  unsigned char *place;
+  ssize_t length;
+  int fd;
+
+  TapOk(DrainHeaderNew(drain) && drain->head.types != NULL, "a process whose types are known");
+  time = EventClock(drain->head.slow) + 1000 * testMs;
+  MakeBlockBegin(&blocks[0], writer.process, 10, EventKindObject, 0, time - 50 * testMs);
+  writerFill(&blocks[0], 50, &time);
+  writerPut(&writer, 3, &blocks[0], RegionFULL, blocks[0].header.used);
+  TapIs(DrainRound(drain, DrainFLUSH), 1, "whose clock is a second ahead, has filled a block");
+  TapIs(BatchWrite(&shop.batch), ResOK, "it is written");
+  fd = open(path, O_RDONLY | O_CLOEXEC);
+  length = read(fd, bytes, sizeof bytes);
+  (void)close(fd);
+  place = memmem(bytes, length > 0 ? (size_t)length : 0, BlockMAGIC, BlockMagicSIZE);
+  if (place != NULL)
+    memcpy(&header, place, sizeof header);
+  TapOk((header.flags & (BlockFlagSEALED | BlockFlagPACKED)) == (BlockFlagSEALED | BlockFlagPACKED) &&
+          header.last >= blocks[0].header.last, "and its last event is not later than its end");
+  drainEnd(drain, &writer, &shop);
+}
+
 /* leaves -- another block of a frequent kind is in the slot than was listed: is it left alone? */
 static Bool leaves(Drain drain, Writer writer, DrainEntry entry, DrainWhat what)
 {
@@ -1186,6 +1217,7 @@ int main(void)
   checksDrain();
   checksCollector();
   claimed();
+  ahead();
   changing();
   published();
   streams();

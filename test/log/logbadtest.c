@@ -407,6 +407,39 @@ static void testBeyond(void)
   MakeFree(&make);
 }
 
+/* testLate -- a block whose header says that its events end before they do, which is what a reader who begins later
+ * believes */
+static void testLate(void)
+{
+  static BadResultStruct result;
+  static MakeBlockStruct block;
+  static const uint8_t flags[] = {BlockFlagSEALED, BlockFlagSEALED | BlockFlagPACKED, 0};
+  MakeStruct make = {0};
+  MakeProcess process = MakeProcessForeign(10, 1, 8, FALSE, badRegistry);
+  Count told = 0, right = 0;
+  Index i, late;
+
+  for (i = 0; i < 2 * ARRAY_LENGTH(flags); ++i) {
+    late = i / ARRAY_LENGTH(flags);
+    make.size = 0;
+    MakeHeader(&make, process);
+    MakeBlockBegin(&block, process, 11, 5, 0, 100);
+    (void)MakeEvent(&block, 0x0602, 300, (uint64_t[]){0x5555, 0}, NULL);
+    (void)MakeEvent(&block, 0x0602, 200, (uint64_t[]){0x5555, 1}, NULL); /* as where a handler interrupted it */
+    block.header.last = 300 - late;
+    MakeBlockEnd(&make, &block, flags[i % ARRAY_LENGTH(flags)]);
+    badRead(&result, make.bytes, make.size);
+    right += badHas(&result, 0) == 2 && result.lost == 0 &&
+             result.gaps == (late && flags[i % ARRAY_LENGTH(flags)] != 0) &&
+             (result.gaps == 0 || result.offset == make.last);
+    told += result.gaps;
+  }
+  TapIs(told, 2, "events later than their sealed block says are damage of that block");
+  TapIs(right, 2 * ARRAY_LENGTH(flags), "which loses none of them, and is told once");
+  MakeProcessFree(process);
+  MakeFree(&make);
+}
+
 /* testNoLogs -- files that are no logs of ours */
 static void testNoLogs(void)
 {
@@ -443,6 +476,7 @@ int main(void)
   testTwice();
   testHidden();
   testBeyond();
+  testLate();
   testNoLogs();
   (void)unlink(path);
   MakeFree(&good);
