@@ -340,12 +340,13 @@ static void footprintPeak(Footprint footprint, footprintProcess process, uint64_
 
   if (!its->known)
     footprintSet(footprint, process, FootprintRESIDENT, bytes, time);
-  if (bytes > its->peak) {
+  if (bytes > its->peak || (bytes == its->peak && its->peakTime == time)) {
     its->peak = bytes;
     its->peakTime = time;
     its->between = TRUE;
   }
-  if (bytes > all->peak && footprint->now[FootprintRESIDENT] == process->now[FootprintRESIDENT]) {
+  if ((bytes > all->peak || (bytes == all->peak && all->peakTime == time)) &&
+      footprint->now[FootprintRESIDENT] == process->now[FootprintRESIDENT]) {
     all->peak = bytes;
     all->peakTime = time;
     all->between = TRUE;
