@@ -12,7 +12,7 @@
 
 enum { readingMemoryMAX = 4 << 20 }; /* bytes of open blocks; beyond that some are spilled */
 
-/* readingPush -- a block takes part, with its next event; ResMEMORY */
+/* readingPush -- a block takes part, with its next event; ResMEMORY: it does not, and is the caller's as before */
 static Res readingPush(Reading reading, Loaded loaded)
 {
   ReadingOpenStruct open = {loaded->item[loaded->next].fine, loaded};
@@ -121,7 +121,9 @@ static Res readingLoaded(Reading reading, const IndexEntryStruct *entry, Loaded 
     return ResOK;
   }
   res = readingPush(reading, loaded);
-  if (res == ResOK && UNLIKELY(reading->loader.memory > readingMemoryMAX))
+  if (res != ResOK)
+    LoaderFree(&reading->loader, loaded);
+  else if (UNLIKELY(reading->loader.memory > readingMemoryMAX))
     res = readingPark(reading);
   return res;
 }
