@@ -466,6 +466,8 @@ void HeapEvent(Heap heap, LogEvent event)
   Index type = event->type->number;
   HeapPlan plan;
 
+  if (UNLIKELY(heap->res != ResOK))
+    return; /* the client would get operations that contradict those that are missing */
   if (UNLIKELY(event->time >= heap->times.due))
     HeapUntil(heap, event->time);
   process = HeapProcessOf(heap, event->process->number);

@@ -29,6 +29,7 @@ Bool HeapForkLate(LogProcess child)
 
 /* The objects with which the child begins */
 
+/* forkThreads, forkPools, forkArenas -- FALSE: no memory, and the child has not all of them */
 static Bool forkThreads(HeapProcess child, HeapProcess parent)
 {
   HeapThread thread, *link;
@@ -69,6 +70,12 @@ static Bool forkPools(HeapProcess child, HeapProcess parent)
   }
   child->pools = parent->pools;
   return TRUE;
+}
+
+static Bool forkArenas(HeapProcess child, HeapProcess parent)
+{
+  HeapTableFinish(&child->arenas);
+  return HeapTableShare(&child->arenas, &parent->arenas) == ResOK;
 }
 
 static HeapPool forkPool(HeapProcess child, uint64_t addr)
@@ -116,6 +123,20 @@ static void forkResize(HeapProcess child, HeapResize resize)
     --child->order.sum.objects;
     child->order.sum.bytes -= resize->object.size;
   }
+}
+
+/* forkChild -- a child that begins with all that its parent has now; NULL: no memory.  A child with a part of it would
+ * have pools without tables, and threads that its numbers promise and nobody finds. */
+static HeapProcess forkChild(Heap heap, Index number, HeapProcess parent)
+{
+  HeapProcess child = HeapProcessOf(heap, number);
+
+  if (child == NULL)
+    return NULL;
+  if (forkThreads(child, parent) && forkPools(child, parent) && forkArenas(child, parent))
+    return child;
+  HeapProcessDrop(heap, child);
+  return NULL;
 }
 
 /* forkOthers -- how many other threads the parent has.  Each may be inside one call: the child may still have an object
@@ -205,15 +226,12 @@ void HeapForkDo(Heap heap, HeaderTime fork)
   HeapCatchUp(heap);
   now = parent->order.now;
   HeapReorderUntil(&parent->order, fork->due);
-  child = HeapProcessOf(heap, fork->process);
+  child = forkChild(heap, fork->process, parent);
   if (child == NULL) {
+    parent->order.now = now;
     heap->res = ResMEMORY;
     return;
   }
-  HeapTableFinish(&child->arenas);
-  if (!forkThreads(child, parent) || !forkPools(child, parent) ||
-      HeapTableShare(&child->arenas, &parent->arenas) != ResOK)
-    heap->res = ResMEMORY;
   child->order.now = parent->order.now;
   child->order.sum.objects = parent->order.sum.objects;
   child->order.sum.bytes = parent->order.sum.bytes;

@@ -413,7 +413,7 @@ void HeapUntil(Heap heap, uint64_t time)
 
   if (HeaderTimesLook(&heap->times, heap->log) != ResOK)
     heap->res = ResMEMORY;
-  while ((one = HeaderTimesNext(&heap->times, time)) != NULL) {
+  while (heap->res == ResOK && (one = HeaderTimesNext(&heap->times, time)) != NULL) {
     HeapProcess process = HeapProcessAt(heap, one->process);
     if (one->fork)
       HeapForkDo(heap, one);
