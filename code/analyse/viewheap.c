@@ -141,10 +141,11 @@ uint32_t ViewHeapSite(ViewHeap shared, Index process, const HeapObjectStruct *ob
 
 /* ---- The hooks ---- */
 
-/* viewHides -- is it of a process that others inherit from, and that does not count itself? */
+/* viewHides -- is it of a process that others inherit from, and that does not count itself?  Once memory has run out
+ * nothing counts: the book and the clients' counts lack what was not entered. */
 static inline Bool viewHides(ViewHeap shared, HeapOperation operation)
 {
-  return UNLIKELY(shared->of != NULL) && OfProcessBefore(shared->of, operation->process);
+  return UNLIKELY(shared->failed) || (UNLIKELY(shared->of != NULL) && OfProcessBefore(shared->of, operation->process));
 }
 
 static void viewAlloc(void *data, HeapOperation operation)

@@ -39,10 +39,11 @@ typedef struct sizesViewStruct {
   sizesRowStruct class[sizesClasses], sum;
 } sizesViewStruct, *sizesView;
 
-/* sizesNumber -- of a size in a process; 0: no memory */
+/* sizesNumber -- of a size in a process; 0: there was no memory, now or before.  Then the book lacks what was not entered,
+ * and nothing is entered any more. */
 static inline uint32_t sizesNumber(sizesView view, Index process, uint64_t size)
 {
-  uint32_t number = SiteNumbersOf(&view->numbers, (uint32_t)process, size + 1, FALSE, 0);
+  uint32_t number = view->failed ? 0 : SiteNumbersOf(&view->numbers, (uint32_t)process, size + 1, FALSE, 0);
 
   if (UNLIKELY(number == 0) ||
       (UNLIKELY(number >= view->book.count) && SiteBookRoom(&view->book, number + 1) != ResOK)) {
@@ -58,7 +59,7 @@ static void sizesAlloc(void *data, HeapOperation operation)
   uint64_t size = operation->object->size;
   uint32_t number = sizesNumber(view, operation->process, size);
 
-  if (UNLIKELY(view->failed))
+  if (UNLIKELY(number == 0))
     return;
   if (UNLIKELY(operation->told))
     SiteBookTold(&view->book, number, size, operation->time);
@@ -72,7 +73,7 @@ static void sizesFree(void *data, HeapOperation operation)
   uint64_t size = operation->object->size;
   uint32_t number = sizesNumber(view, operation->process, size);
 
-  if (UNLIKELY(view->failed))
+  if (UNLIKELY(number == 0))
     return;
   if (UNLIKELY(operation->told))
     SiteBookUntold(&view->book, number, size);
@@ -96,7 +97,7 @@ static void sizesInherited(void *data, Index process, HeapPool pool, HeapObject 
 {
   sizesView view = data;
   SiteSumStruct one = {.bytes = object->size, .objects = 1};
-  uint32_t number = view->failed ? 0 : sizesNumber(view, process, object->size);
+  uint32_t number = sizesNumber(view, process, object->size);
 
   UNUSED(pool);
   if (number != 0)
@@ -115,7 +116,7 @@ static void sizesOther(void *data, HeapOperation operation)
   Bool begins = operation->kind == HeapPROCESSBEGIN;
   uint32_t number;
 
-  if (!begins && operation->kind != HeapPROCESSEND)
+  if (view->failed || (!begins && operation->kind != HeapPROCESSEND))
     return;
   if (begins && !operation->revived)
     sizesInherits(view, operation->process);
