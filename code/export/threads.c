@@ -120,6 +120,7 @@ void ThreadsFinish(Threads who)
   free(who->process);
   TypeCacheFinish(&who->plans);
   StringsFinish(&who->strings);
+  memset(who, 0, sizeof *who);
 }
 
 ThreadsProcess ThreadsPid(Threads who, uint32_t pid)

@@ -64,7 +64,8 @@ typedef struct ThreadsStruct {
   ThreadsThread recent[ThreadsRECENT];
 } ThreadsStruct, *Threads;
 
-/* ThreadsInit -- the processes of the log, none of them met.  ResMEMORY.  ThreadsFinish gives the memory back. */
+/* ThreadsInit -- the processes of the log, none of them met.  ResMEMORY: it has none.  ThreadsFinish gives the memory
+ * back, and does nothing where there is none. */
 extern Res ThreadsInit(Threads who, Log log);
 extern void ThreadsFinish(Threads who);
 
