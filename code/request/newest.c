@@ -33,10 +33,13 @@ typedef struct NewestStruct {
 static NewestSince newestSince(Newest newest, LogEvent event)
 {
   NewestPairStruct pair = {event->process->number, event->stream / 2};
-  uint32_t number = StringsAdd(&newest->pairs, (const char *)&pair, sizeof pair);
+  uint32_t number;
 
-  if (number == 0 ||
-      (number > newest->count && !Grow(&newest->since, &newest->capacity, newest->count, sizeof *newest->since)))
+  /* Room first: each number has its place, whatever fails. */
+  if (!Grow(&newest->since, &newest->capacity, newest->count, sizeof *newest->since))
+    return NULL;
+  number = StringsAdd(&newest->pairs, (const char *)&pair, sizeof pair);
+  if (number == 0)
     return NULL;
   if (number > newest->count)
     newest->since[newest->count++] = (NewestSinceStruct){.time = 0};

@@ -22,9 +22,6 @@ static const TypeCacheKnownStruct arenasKnown[] = {
 /* arenasNew -- a row for an arena that was not there */
 static ArenaRow arenasNew(Arenas arenas, LogProcess process, uint64_t arena, Index key)
 {
-  if (!Grow(&arenas->row, &arenas->rowsRoom, arenas->rows, sizeof *arenas->row) ||
-      (key >= arenas->keysRoom && !Grow(&arenas->newest, &arenas->keysRoom, key, sizeof *arenas->newest)))
-    return NULL;
   arenas->newest[key] = arenas->rows;
   arenas->row[arenas->rows] = (ArenaRowStruct){.process = process, .arena = arena};
   return &arenas->row[arenas->rows++];
@@ -35,9 +32,14 @@ static ArenaRow arenasRow(Arenas arenas, LogEvent event, TypeCacheTell plan)
 {
   uint64_t key[] = {event->process->number, LogEventWord(event, (Index)plan->param[0])};
   Count before = arenas->keys.count;
-  uint32_t number = StringsAdd(&arenas->keys, (const char *)key, sizeof key);
+  uint32_t number;
   ArenaRow row;
 
+  /* Room first: each key has its place, whatever fails. */
+  if (!Grow(&arenas->row, &arenas->rowsRoom, arenas->rows, sizeof *arenas->row) ||
+      !Grow(&arenas->newest, &arenas->keysRoom, before, sizeof *arenas->newest))
+    return NULL;
+  number = StringsAdd(&arenas->keys, (const char *)key, sizeof key);
   if (number == 0)
     return NULL;
   if (number > before)
