@@ -356,7 +356,8 @@ static void foldedFinish(Writer folding)
 {
   uint32_t i;
 
-  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed || !foldedNames(folding))
+  if (HeapSettle(folding->heap) != ResOK || folding->failed || folding->who.failed ||
+      folding->who.strings.failed || !foldedNames(folding))
     OutputFail(folding->output, ENOMEM);
   for (i = 1; i <= folding->row.keys.count && folding->output->failed == 0; ++i) {
     foldedRowStruct row = foldedRow(folding, i);

@@ -56,7 +56,7 @@ typedef struct ThreadsStruct {
   Count count;
   ThreadsProcess first, *last;
   uint32_t others;        /* numbers above ThreadsOTHER that are given out */
-  Bool failed;            /* there was no memory */
+  Bool failed;            /* there was no memory; strings.failed says the same of names */
   ThreadsProcess numbered[ThreadsBUCKETS]; /* by pid */
   StringsStruct threadKeys;  /* the process and number of each thread, */
   ThreadsThread *thread;     /* and by its number - 1 the thread */

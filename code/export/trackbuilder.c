@@ -505,7 +505,7 @@ void TrackFinish(TrackBuilder builder)
   AVER(builder->failed || builder->who.failed || (TrackCheck(builder) && ThreadsCheck(&builder->who)));
   trackDue(builder, TRUE);
   trackEndAll(builder);
-  if (res != ResOK || builder->failed || builder->who.failed)
+  if (res != ResOK || builder->failed || builder->who.failed || builder->who.strings.failed)
     OutputFail(builder->output, ENOMEM);
   else
     builder->sink->tail(builder, builder->now);

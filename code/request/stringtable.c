@@ -96,14 +96,20 @@ uint32_t StringsAdd(Strings strings, const char *bytes, Size length)
   stringsEntry entry;
   uint32_t *place;
 
-  if (length == 0 || (strings->count == strings->capacity && !stringsGrow(strings)))
+  if (length == 0)
     return 0;
+  if (strings->count == strings->capacity && !stringsGrow(strings)) {
+    strings->failed = TRUE;
+    return 0;
+  }
   place = stringsPlace(strings, hash, bytes, length);
   if (*place != 0)
     return *place;
   entry = strings->count < UINT32_MAX ? malloc(sizeof *entry + length + 1) : NULL;
-  if (entry == NULL)
+  if (entry == NULL) {
+    strings->failed = TRUE;
     return 0;
+  }
   entry->hash = hash;
   entry->length = length;
   memcpy(entry->bytes, bytes, length);

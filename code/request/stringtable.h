@@ -17,6 +17,7 @@ typedef struct StringsStruct {
   Count capacity;   /* places in `string`, and twice as many in `place`; a power of 2 */
   struct stringsEntryStruct **string;
   uint32_t *place;  /* by hash: the string's number; 0 for none */
+  Bool failed;      /* some string found no memory: what has number 0 may be that one */
 } StringsStruct, *Strings;
 
 /* StringsFinish -- free the memory; the table is empty then, as a zeroed one is */

@@ -416,7 +416,7 @@ static Res timesFinish(void *view)
 {
   ThreadTimes times = view;
 
-  if (times->failed)
+  if (times->failed || times->strings.failed)
     return ResMEMORY;
   AVER(ThreadTimesCheck(times));
   if (times->rows > 0)
