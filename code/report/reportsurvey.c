@@ -37,16 +37,13 @@ static Bool surveyTypeMake(Survey survey, SurveyTypePlan plan, LogEvent event)
 {
   EventType type = event->type;
   uint32_t number = surveyKey(survey, event->process, type);
-  Count capacity = survey->kindCapacity;
 
   if (number == 0)
     return FALSE;
   if (number > survey->kinds) {
-    if (!Grow(&survey->type, &survey->kindCapacity, survey->kinds, sizeof *survey->type) ||
-        !Grow(&survey->typeProcess, &capacity, survey->kinds, sizeof *survey->typeProcess))
+    if (!Grow(&survey->kind, &survey->kindCapacity, survey->kinds, sizeof *survey->kind))
       return FALSE;
-    survey->type[survey->kinds] = type;
-    survey->typeProcess[survey->kinds++] = event->process;
+    survey->kind[survey->kinds++] = (SurveyKindStruct){type, event->process};
   }
   plan->failure = TypeCacheNamed(type, "PoolAllocFail");
   plan->how = TypeCacheNamed(type, "ProcessExit") ? TypeCacheParam(type, "how", "S") : -1;
@@ -218,8 +215,7 @@ void SurveyFinish(Survey survey)
   MarksFinish(&survey->marks);
   free(survey->thread);
   free(survey->threadRow);
-  free(survey->type);
-  free(survey->typeProcess);
+  free(survey->kind);
   free(survey->end);
   free(survey->first);
   free(survey->last);
@@ -239,7 +235,7 @@ Res SurveyOver(Survey survey)
   Index i;
 
   survey->threadRow = calloc(survey->threads + 1, sizeof *survey->threadRow);
-  if (survey->threadRow == NULL || survey->failed)
+  if (survey->threadRow == NULL || survey->failed || survey->strings.failed)
     return ResMEMORY;
   if (survey->threads > 0)
     qsort(survey->thread, survey->threads, sizeof *survey->thread, surveyBusier);
@@ -353,9 +349,9 @@ static void surveyTypesJson(FILE *out, Survey survey)
 
   fputs(",\n \"types\": [", out);
   for (i = 0; i < survey->kinds; ++i) {
-    EventType type = survey->type[i];
+    EventType type = survey->kind[i].type;
     fprintf(out, "%s\n  {\"code\": %u, \"kind\": ", i == 0 ? "" : ",", type->code);
-    JsonString(out, survey->typeProcess[i]->registry->kind[type->kind % EventKindMAX]);
+    JsonString(out, survey->kind[i].process->registry->kind[type->kind % EventKindMAX]);
     fputs(", \"name\": ", out);
     JsonBytes(out, type->name, type->nameLength);
     fputs(", \"format\": ", out);

@@ -45,6 +45,11 @@ typedef struct SurveyEndStruct {
   uint64_t time;          /* ns */
 } SurveyEndStruct, *SurveyEnd;
 
+typedef struct SurveyKindStruct {
+  EventType type;         /* one of those with the same key, */
+  LogProcess process;     /* and a process that has it */
+} SurveyKindStruct, *SurveyKind;
+
 typedef struct SurveyStruct {
   ViewHeap shared;
   OfProcess of;
@@ -59,8 +64,7 @@ typedef struct SurveyStruct {
   Count rows;                   /* of threads: the last is that of all others */
   TypeCacheStruct types;        /* SurveyTypePlans */
   Count kinds, kindCapacity;
-  EventType *type;              /* owned; by the number of a type's key - 1: one of the types with this key; */
-  LogProcess *typeProcess;      /* owned; and a process that has it */
+  SurveyKind kind;              /* owned; by the number of a type's key - 1 */
   MarksStruct marks;
   Count markCount;              /* of all */
   SurveyMarkStruct mark[SurveyMARKS];
