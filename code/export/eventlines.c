@@ -4,6 +4,7 @@
  */
 #include "export/eventlines.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -198,7 +199,9 @@ Bool LineEvent(LogRequest request, LogEvent event)
   Form form = lineForm(line, event);
   const FormPieceStruct *piece, *limit;
 
-  if (UNLIKELY(form == NULL) || UNLIKELY(line->output->failed != 0))
+  if (UNLIKELY(form == NULL))
+    OutputFail(line->output, ENOMEM);
+  if (UNLIKELY(line->output->failed != 0))
     return TRUE;
   p = StampPut(p, &line->stamp, event);
   for (piece = form->piece, limit = piece + form->pieces; piece < limit; ++piece) {
