@@ -187,17 +187,29 @@ static Bool sourceWrong(Source source, const char *option, const char *error)
   return FALSE;
 }
 
+/* sourceNot -- what an option asks for could not be made: it is wrong, or there was no memory; FALSE: reported, with the
+ * status */
+static Bool sourceNot(Source source, const char *option, const char *error, Res res, int *statusReturn)
+{
+  if (res != ResMEMORY)
+    return sourceWrong(source, option, error);
+  *statusReturn = OptionFail(source->tool, "%s: %s", option, error);
+  return FALSE;
+}
+
 /* sourceFilter -- what the filter says goes into the request, and what that leaves open is asked of each event; FALSE:
- * reported as a usage error */
-static Bool sourceFilter(Source source)
+ * reported, with the status */
+static Bool sourceFilter(Source source, int *statusReturn)
 {
   LogRequest request = &source->request;
   char error[2048];
+  Res res;
 
   if (source->expression == NULL)
     return TRUE;
-  if (FilterMake(&source->filter, source->log, source->expression, error, sizeof error) != ResOK)
-    return sourceWrong(source, "--filter", error);
+  res = FilterMake(&source->filter, source->log, source->expression, error, sizeof error);
+  if (res != ResOK)
+    return sourceNot(source, "--filter", error, res, statusReturn);
   FilterTimes(source->filter, &request->from, &request->to);
   PawRequestFilter(request, source->filter);
   return TRUE;
@@ -227,16 +239,17 @@ static Bool sourceInterval(Source source)
   return TRUE;
 }
 
-/* sourceProcess -- only what is of one process; FALSE: reported as a usage error */
-static Bool sourceProcess(Source source)
+/* sourceProcess -- only what is of one process; FALSE: reported, with the status */
+static Bool sourceProcess(Source source, int *statusReturn)
 {
   char error[1024];
+  Res res;
 
   if (source->process == NULL)
     return TRUE;
-  if (OfProcessMake(&source->of, source->log, source->process, source->follow.idle != NULL, error, sizeof error) !=
-      ResOK)
-    return sourceWrong(source, "--process", error);
+  res = OfProcessMake(&source->of, source->log, source->process, source->follow.idle != NULL, error, sizeof error);
+  if (res != ResOK)
+    return sourceNot(source, "--process", error, res, statusReturn);
   source->request.accept = sourceAccept;
   source->request.acceptData = source;
   return TRUE;
@@ -258,8 +271,9 @@ static Bool sourcePrograms(Source source)
   return source->follow.idle != NULL;
 }
 
-/* sourceRequest -- what is wanted, from the options; FALSE: reported as a usage error */
-static Bool sourceRequest(Source source)
+/* sourceRequest -- what is wanted, from the options; FALSE: reported, and *statusReturn is that of a usage error, which
+ * it was at first, or another */
+static Bool sourceRequest(Source source, int *statusReturn)
 {
   static const LogRequestStruct all = LogRequestALL;
   LogRequest request = &source->request;
@@ -272,7 +286,7 @@ static Bool sourceRequest(Source source)
     return sourceWrong(source, "--kinds", error);
   if (source->events != NULL && LogNamesKnown(source->log, source->events, error, sizeof error) != ResOK)
     return sourceWrong(source, "--events", error);
-  if (!sourceInterval(source) || !sourceFilter(source) || !sourceProcess(source))
+  if (!sourceInterval(source) || !sourceFilter(source, statusReturn) || !sourceProcess(source, statusReturn))
     return FALSE;
   source->programs = sourcePrograms(source);
   if (source->events != NULL || source->filter != NULL || source->of != NULL || source->programs) {
@@ -370,7 +384,7 @@ Bool SourceOpen(Source source, const char *const *paths, Count n, int *statusRet
     return FALSE;
   }
   *statusReturn = source->tool->usage;
-  return sourceRequest(source) && sourceBound(source, statusReturn);
+  return sourceRequest(source, statusReturn) && sourceBound(source, statusReturn);
 }
 
 void SourceClose(Source source)
