@@ -187,7 +187,7 @@ $(B)/bench/%: bench/%.c $(LIBS) $(B)/flags | $(GEN)
 	$(Q)$(CC) $(ALL_CFLAGS) $(DEPFLAGS) -o $@ $< $(call linked,$(LIBS)) $(LINKLIBS)
 
 # Programs that end-to-end tests run, and libraries that they preload.  No compiler may leave out a malloc there.
-PROG_SOS := counter deny living nested plugin unwound
+PROG_SOS := counter deny living nested nomemory plugin unwound
 PROGS := $(patsubst test/prog/%.c,$(B)/prog/%,$(filter-out $(PROG_SOS:%=test/prog/%.c),$(wildcard test/prog/*.c))) \
   $(PROG_SOS:%=$(B)/prog/%.so)
 $(B)/prog/%.so: test/prog/%.c $(B)/flags
