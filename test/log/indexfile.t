@@ -276,7 +276,7 @@ ok scalar(grep { $_->{err} =~ /idx is damaged, and is not used/ } @runs), 'and w
 # ---- Check points of the heap ----
 
 SKIP: {
-skip 'programs are recorded by the cool variety', 18 if ($ENV{VARIETY} // 'cool') ne 'cool';
+skip 'programs are recorded by the cool variety', 21 if ($ENV{VARIETY} // 'cool') ne 'cool';
 my $recorded = "$folder/recorded.paw";
 my $program = 'my @a; for my $i (1 .. 60000) { push @a, [$i, "x" x ($i % 300)]; shift @a if @a > 500 } fork; wait';
 is system("$B/bin/eventrec -o $recorded -- $^X -e '$program' >$folder/out 2>$folder/err"), 0, 'a program is recorded';
@@ -302,6 +302,20 @@ cmp_ok $checks, '>', 1, 'its index has check points';
 my @now = answers();
 is_deeply $now[$_], $without[$_], "$asked[$_][1], from a check point on: the same" for 0 .. $#asked;
 ok !(grep { $_->[1] != 0 } @without), 'and none is a failure';
+
+# Of a damaged log: who began behind the damage would not tell of it.
+my $bytes = slurp($recorded);
+my @blocks;
+push @blocks, $-[0] while $bytes =~ /\x8fPAWblk\n/g;
+substr($bytes, $blocks[@blocks / 4] + 140, 1) ^= "\1";
+spew($recorded, $bytes);
+unlink "$recorded.idx";
+@asked = (["eventview live --json --at @{[sprintf '%.9f', $end * 0.97]}"]);
+@without = answers();
+like $without[0][0], qr/checksum mismatch; [1-9]\d* events? lost/, 'what lives according to a damaged log is told with the damage';
+isnt $without[0][1], 0, 'and is a failure';
+cnv('--index', $recorded);
+is_deeply [answers()], \@without, 'also with an index, which has no check points then';
 }
 
 # ---- What has no index ----
