@@ -131,9 +131,12 @@ static Bool batchEvent(PawRequest *request, PawEvent event)
 
 int PawBatchCreate(PawBatch *batchReturn, PawLog log, const PawRequest *request, size_t chunk)
 {
+  static const LogRequestStruct all = LogRequestALL;
   PawBatch batch;
   int error;
 
+  if (request == NULL)
+    request = &all;
   if (request->size != sizeof *request)
     return PAW_PARAM;
   batch = calloc(1, sizeof *batch);

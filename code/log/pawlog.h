@@ -446,8 +446,8 @@ typedef struct PawBatchEvents {
   size_t textSize;
 } PawBatchEvents;
 
-/* PawBatchCreate -- events in batches, those that `request` is for: copied, and its hooks do not count.  `chunk` is how
- * many events are read for a batch; 0: 16384.  PAW_MEMORY, PAW_PARAM.
+/* PawBatchCreate -- events in batches, those that `request` is for: copied, and its hooks do not count; NULL: all
+ * events.  `chunk` is how many events are read for a batch; 0: 16384.  PAW_MEMORY, PAW_PARAM.
  * PawBatchNext -- the next events; valid until the next call.  NULL: there are no more.  Errors as PawServiceRun.
  * PawBatchDestroy -- NULL is none
  * Cost: 15 ns an event */

@@ -112,7 +112,7 @@ static Bool serviceMeans(LogRequest request)
 {
   Index i;
 
-  if (request->size != sizeof *request)
+  if (request->size != sizeof *request || (request->hooks == NULL && request->hookCount > 0))
     return FALSE;
   for (i = 0; i < request->hookCount; ++i)
     if (request->hooks[i].call == NULL || request->hooks[i].code > UINT16_MAX)

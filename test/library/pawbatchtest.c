@@ -104,6 +104,7 @@ int main(void)
   PawRequest request;
   PawFilter filter;
   PawBatch batch;
+  const PawBatchEvents *events;
   PawLog log;
   Client all, some;
 
@@ -136,6 +137,9 @@ int main(void)
   request.size = 1;
   TapIs(PawBatchCreate(&batch, log, &request, 0), PAW_PARAM, "none of a request of another size");
   PawBatchDestroy(NULL);
+  TapIs(PawBatchCreate(&batch, log, NULL, all.count + 1), PAW_OK, "without a request");
+  TapOk(PawBatchNext(batch, &events) == PAW_OK && events != NULL && events->count == all.count, "it is of all events");
+  PawBatchDestroy(batch);
   PawFilterFree(filter);
   PawClose(log);
   return TapDone();

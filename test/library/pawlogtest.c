@@ -89,6 +89,8 @@ static void hooks(PawLog log)
   TapIs(PawRead(log, &request), PAW_PARAM, "a hook for a code that cannot be is refused");
   hook[1] = (PawHook){NULL, 0, 0};
   TapIs(PawRead(log, &request), PAW_PARAM, "and one that is none");
+  request.hooks = NULL; /* and hookCount is 3 */
+  TapIs(PawRead(log, &request), PAW_PARAM, "and hooks that are nowhere");
   request.hookCount = 0;
   request.size = 8;
   TapIs(PawRead(log, &request), PAW_PARAM, "so is a request of another size");
