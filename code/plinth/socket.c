@@ -431,9 +431,9 @@ static Count socketWait(Plinth plinth, unsigned ms)
 {
   Socket socket = socketTake(plinth);
   uint64_t begin = SocketNow(), goal = socket != NULL ? socket->keep.head.number : 0, left = 0;
-  struct timespec nap = {0, socketPoll * 1000000};
   Bool writing, connected;
   struct pollfd wait;
+  struct timespec nap;
 
   while (socket != NULL) {
     socketPump(plinth, socket);
@@ -445,6 +445,7 @@ static Count socketWait(Plinth plinth, unsigned ms)
       break;
     /* Until the receiver says or takes something, or for a while. */
     wait = (struct pollfd){plinth->fd, (short)(POLLIN | (writing ? POLLOUT : 0)), 0};
+    nap = (struct timespec){0, socketPoll * 1000000}; /* the system writes there what is left of it */
     (void)RawCall(SYS_ppoll, &wait, connected ? 1 : 0, &nap, NULL, 0);
     socket = socketTake(plinth);
   }

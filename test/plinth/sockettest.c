@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -317,6 +318,24 @@ static void testFull(void)
         "and what was taken has arrived, in order, without a gap");
   PlinthClose(&plinth);
   receiverClose(&receiver);
+}
+
+/* testWaiting -- who waits for a receiver that is not there sleeps */
+static void testWaiting(void)
+{
+  PlinthStruct plinth = {0};
+  struct rusage before, after;
+
+  receiverOpen(&receiver, TRUE, 0);
+  receiverClose(&receiver);
+  sendOpen(&plinth, receiver.where, "");
+  (void)sendOne(&plinth, 3000);
+  (void)getrusage(RUSAGE_THREAD, &before);
+  TapIs(PlinthWait(&plinth, 1000), sendNumber, "nothing has arrived where nobody is");
+  (void)getrusage(RUSAGE_THREAD, &after);
+  TapOk(after.ru_nvcsw - before.ru_nvcsw > 3, "the wait for it does not keep a processor busy: it sleeps %ld times",
+        after.ru_nvcsw - before.ru_nvcsw);
+  PlinthClose(&plinth);
 }
 
 /* hostile -- the receiver says something that cannot be: the connection is given up, and the next one goes on */
@@ -663,6 +682,7 @@ int main(void)
   testOrder(FALSE);
   testLate();
   testFull();
+  testWaiting();
   testHostile();
   testRequests();
   testClosed();
