@@ -357,6 +357,17 @@ static Bool viewerOpen(Viewer viewer, const char *const *paths, Count operands, 
   return SourceOpen(&viewer->source, paths, 1, statusReturn) && SourceOpen(&viewer->second, paths + 1, 1, statusReturn);
 }
 
+/* viewerLate -- the name of views that stands among those of logs, and of which there is no file; NULL: there is none */
+static const char *viewerLate(const char *const *paths, Count operands)
+{
+  Index i;
+
+  for (i = 0; i < operands; ++i)
+    if (viewerAre(paths[i]) && access(paths[i], F_OK) != 0)
+      return paths[i];
+  return NULL;
+}
+
 /* viewerChoose -- take the names of views from the operands, before those of logs; FALSE: reported, with the status
  *
  * What looks like the name of a view, and not like a log, is meant as one. */
@@ -364,6 +375,7 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
 {
   const OptionToolStruct *tool = viewer->source.tool;
   char names[256];
+  const char *late;
 
   for (; *operands > 0 && viewerAre(**paths); ++*paths, --*operands)
     if (!viewerAdd(viewer, **paths, statusReturn))
@@ -375,6 +387,9 @@ static Bool viewerChoose(Viewer viewer, const char *const **paths, Count *operan
     *statusReturn = OptionUsage(tool, "no log is given");
   else if (strpbrk(**paths, "./") == NULL && strcmp(**paths, "-") != 0 && access(**paths, F_OK) != 0)
     *statusReturn = OptionUsage(tool, "'%s' is neither a view nor a file; views are: %s", **paths, names);
+  else if ((late = viewerLate(*paths, *operands)) != NULL)
+    *statusReturn = OptionUsage(tool, "there is no file '%s'; the view of this name is named before the logs: eventview "
+                                "%s %s", late, late, **paths);
   else
     return viewerDiff(viewer, *operands, statusReturn) && viewerReports(viewer, statusReturn) &&
            viewerFit(viewer, statusReturn);

@@ -235,6 +235,11 @@ subtest 'usage' => sub {
         like($err, $case->[1], 'message');
     }
     is_deeply([view('summary,live', $churn)], [view('summary', 'live', $churn)], 'several views, separated by commas');
+    {
+        my ($status, $out, $err) = view($churn, 'sites');
+        is($status, 2, 'a view behind the log: status');
+        like($err, qr/no file 'sites'; the view of this name is named before the logs: eventview sites \Q$churn\E$/m, 'message');
+    }
     for my $case (['live,site' => qr/'live,site' is neither a view nor a file; views are: /], ['live,' => qr/'live,' is neither/],
         ['live,summary,live' => qr/live is named twice/]) {
         my ($status, $out, $err) = view($case->[0], $churn);
