@@ -1,11 +1,11 @@
-/* bytesreader.h -- a cursor over bytes that nobody vouches for
+/* bytesreader.h -- a cursor over bytes that nobody vouches for, and LEB128 numbers
  *
  * Reads integers of either byte order, LEB128 numbers and strings.  What would go beyond the end gives 0, and all reads
  * behind it do so, too: `failed` says that it happened, and `next` stands at the end, so that loops end.
  *
  * Always true: next <= limit; once `failed`, next == limit.
  *
- * Tests: test/symbols/symbolstest.c, test/fuzz/fuzzsymbols.c
+ * Tests: test/base/basetest.c, test/symbols/symbolstest.c, test/fuzz/fuzzsymbols.c
  */
 #ifndef BASE_BYTESREADER_H
 #define BASE_BYTESREADER_H
@@ -15,6 +15,56 @@
 #include <string.h>
 
 #include "base/types.h"
+
+/* ---- LEB128 numbers: seven bits a byte, the lowest first, with the high bit where more follow ---- */
+
+enum { LebMAX = 10 }; /* bytes of a number that LebPut writes */
+
+/* LebPut -- write a number where there is room for LebMAX bytes; returns the byte behind it */
+static inline unsigned char *LebPut(unsigned char *to, uint64_t number)
+{
+  for (; number >= 0x80; number >>= 7)
+    *to++ = (unsigned char)(number | 0x80);
+  *to++ = (unsigned char)number;
+  return to;
+}
+
+/* LebGet -- read a number; of one with more than 64 bits, the lowest 64
+ *
+ * bitsReturn  how many bits it was written with, seven a byte; 0: it does not end before `limit`, and 0 is returned
+ * nextIO      where it begins; afterwards the byte behind it, or `limit`
+ */
+static inline uint64_t LebGet(unsigned *bitsReturn, const unsigned char **nextIO, const unsigned char *limit)
+{
+  const unsigned char *next = *nextIO;
+  uint64_t number = 0;
+  unsigned bits = 0;
+
+  while (LIKELY(next < limit)) {
+    unsigned char byte = *next++;
+    if (bits < 64)
+      number |= (uint64_t)(byte & 0x7f) << bits;
+    bits += 7;
+    if (byte < 0x80) {
+      *nextIO = next;
+      *bitsReturn = bits;
+      return number;
+    }
+  }
+  *nextIO = limit;
+  *bitsReturn = 0;
+  return 0;
+}
+
+/* LebSigned -- a number that LebGet has read, of so many bits, the highest of which is its sign */
+static inline int64_t LebSigned(uint64_t number, unsigned bits)
+{
+  if (bits > 0 && bits < 64 && (number >> (bits - 1) & 1) != 0)
+    number |= ~(uint64_t)0 << bits;
+  return (int64_t)number;
+}
+
+/* ---- The cursor ---- */
 
 typedef struct ReaderStruct {
   const unsigned char *next, *limit;
@@ -96,39 +146,22 @@ static inline uint64_t ReaderUnsigned(Reader reader, unsigned size)
 /* ReaderUleb, ReaderSleb -- LEB128 numbers; what has more than 64 bits is cut */
 static inline uint64_t ReaderUleb(Reader reader)
 {
-  uint64_t value = 0;
-  unsigned shift = 0;
+  unsigned bits;
+  uint64_t value = LebGet(&bits, &reader->next, reader->limit);
 
-  while (LIKELY(reader->next < reader->limit)) {
-    unsigned char byte = *reader->next++;
-    if (shift < 64)
-      value |= (uint64_t)(byte & 0x7f) << shift;
-    if (byte < 0x80)
-      return value;
-    shift += 7;
-  }
-  reader->failed = TRUE;
-  return 0;
+  if (UNLIKELY(bits == 0))
+    reader->failed = TRUE;
+  return value;
 }
 
 static inline int64_t ReaderSleb(Reader reader)
 {
-  uint64_t value = 0;
-  unsigned shift = 0;
+  unsigned bits;
+  uint64_t value = LebGet(&bits, &reader->next, reader->limit);
 
-  while (LIKELY(reader->next < reader->limit)) {
-    unsigned char byte = *reader->next++;
-    if (shift < 64)
-      value |= (uint64_t)(byte & 0x7f) << shift;
-    shift += 7;
-    if (byte < 0x80) {
-      if ((byte & 0x40) != 0 && shift < 64)
-        value |= ~(uint64_t)0 << shift;
-      return (int64_t)value;
-    }
-  }
-  reader->failed = TRUE;
-  return 0;
+  if (UNLIKELY(bits == 0))
+    reader->failed = TRUE;
+  return LebSigned(value, bits);
 }
 
 /* ReaderString -- the string that begins here, NUL-terminated, in place; NULL if it does not end */

@@ -1,6 +1,6 @@
 /* heapbytes.h -- numbers in few bytes, for saved heaps
  *
- * A number is written seven bits a byte, the lowest first, with the high bit where more follow: at most ten bytes.
+ * A number is written as LEB128 (base/bytesreader.h), in at most LebMAX bytes; a longer one is refused.
  * Four together are written as two bytes with the length of each, then each in as many bytes, the lowest first: no
  * branches, for what there are many of.  Signed differences are folded first, so that small ones of either sign are
  * small.
@@ -16,10 +16,10 @@
 
 #include <string.h>
 
+#include "base/bytesreader.h"
 #include "base/grow.h"
 
 enum {
-  HeapBytesNumberMAX = 10, /* bytes of one number */
   HeapBytesFourMAX = 2 + 4 * 8 /* of four; as many must be there behind the place where four are read */
 };
 
@@ -47,37 +47,32 @@ static inline Bool HeapBytesRoom(HeapBytes to, Size size)
 /* HeapBytesAdd -- write a number where HeapBytesRoom has made sure of it */
 static inline void HeapBytesAdd(HeapBytes to, uint64_t number)
 {
-  unsigned char *next = to->bytes + to->size;
-
-  for (; number >= 0x80; number >>= 7)
-    *next++ = (unsigned char)(number | 0x80);
-  *next++ = (unsigned char)number;
-  to->size = (Size)(next - to->bytes);
+  to->size = (Size)(LebPut(to->bytes + to->size, number) - to->bytes);
 }
 
 /* HeapBytesPut -- write a number */
 static inline void HeapBytesPut(HeapBytes to, uint64_t number)
 {
-  if (HeapBytesRoom(to, HeapBytesNumberMAX))
+  if (HeapBytesRoom(to, LebMAX))
     HeapBytesAdd(to, number);
 }
 
 /* HeapBytesGet -- read one */
 static inline uint64_t HeapBytesGet(HeapBytes from)
 {
+  const unsigned char *next;
   uint64_t number = 0;
-  unsigned shift = 0, byte;
+  unsigned bits = 0;
 
-  do {
-    if (UNLIKELY(from->next == from->size || shift > 63)) {
-      from->failed = TRUE;
-      return 0;
-    }
-    byte = from->bytes[from->next++];
-    number |= (uint64_t)(byte & 0x7f) << shift;
-    shift += 7;
-  } while (byte >= 0x80);
-  return number;
+  if (LIKELY(from->next < from->size)) {
+    next = from->bytes + from->next;
+    number = LebGet(&bits, &next, from->bytes + from->size);
+    from->next = (Size)(next - from->bytes);
+  }
+  if (LIKELY(bits > 0 && bits <= 7 * LebMAX))
+    return number;
+  from->failed = TRUE;
+  return 0;
 }
 
 /* HeapBytesAddFour -- write four numbers where HeapBytesRoom has made sure of HeapBytesFourMAX bytes */

@@ -23,7 +23,7 @@
 
 enum {
   saveSHIFT = 5, /* of an object's thread; below it: away, told, stale, align is not 0, client is not 0 */
-  saveObjectMAX = HeapBytesFourMAX + 2 * HeapBytesNumberMAX, /* bytes */
+  saveObjectMAX = HeapBytesFourMAX + 2 * LebMAX, /* bytes */
   savePAD = HeapBytesFourMAX /* zeros at the end, so that four numbers can be read from any place before them */
 };
 

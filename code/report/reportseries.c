@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/bytesreader.h"
 #include "base/grow.h"
 
 void SeriesBytesFinish(SeriesBytes bytes)
@@ -29,9 +30,10 @@ void SeriesByte(SeriesBytes bytes, unsigned byte)
 
 void SeriesVarint(SeriesBytes bytes, uint64_t n)
 {
-  for (; n >= 0x80; n >>= 7)
-    SeriesByte(bytes, (unsigned)(n & 0x7f) | 0x80);
-  SeriesByte(bytes, (unsigned)n);
+  unsigned char room[LebMAX], *end = LebPut(room, n), *next;
+
+  for (next = room; next < end; ++next)
+    SeriesByte(bytes, *next);
 }
 
 void SeriesZigzag(SeriesBytes bytes, int64_t n)

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/bytesreader.h"
+
 /* DWARF's numbers of registers. */
 enum { RegisterRBP = 6, RegisterRSP = 7, RegisterRIP = 16 };
 
@@ -55,19 +57,11 @@ static uint64_t readBytes(Cursor cursor, Size size)
 /* readLEB -- a number of DWARF's variable length; `sign`: with its sign */
 static int64_t readLEB(Cursor cursor, Bool sign)
 {
-  uint64_t value = 0;
-  unsigned shift = 0;
-  uint64_t byte;
+  unsigned bits;
+  uint64_t value = LebGet(&bits, &cursor->at, cursor->limit);
 
-  do {
-    byte = readBytes(cursor, 1);
-    if (shift < 64)
-      value |= (byte & 0x7f) << shift;
-    shift += 7;
-  } while ((byte & 0x80) != 0);
-  if (sign && (byte & 0x40) != 0 && shift < 64)
-    value |= ~(uint64_t)0 << shift;
-  return (int64_t)value;
+  cursor->bad |= bits == 0;
+  return sign ? LebSigned(value, bits) : (int64_t)value;
 }
 
 /* readAddress -- an address that is absolute or relative to where it stands */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "analyse/viewheap.h"
+#include "base/bytesreader.h"
 #include "export/output.h"
 #include "export/writer.h"
 #include "log/processname.h"
@@ -77,10 +78,8 @@ typedef struct pprofMessageStruct {
 
 static void pprofVarint(pprofMessage message, uint64_t n)
 {
-  AVER(message->length + 10 <= sizeof message->bytes);
-  for (; n >= 0x80; n >>= 7)
-    message->bytes[message->length++] = (unsigned char)(n | 0x80);
-  message->bytes[message->length++] = (unsigned char)n;
+  AVER(message->length + LebMAX <= sizeof message->bytes);
+  message->length = (Size)(LebPut(message->bytes + message->length, n) - message->bytes);
 }
 
 /* pprofNumber -- a field that is a number; 0 is what a field has that is not there */

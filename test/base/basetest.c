@@ -16,6 +16,7 @@
 
 #include "base/aver.h"
 #include "base/bt.h"
+#include "base/bytesreader.h"
 #include "base/crc.h"
 #include "base/grow.h"
 #include "base/page.h"
@@ -372,6 +373,41 @@ static void testGrow(void)
   free(array);
 }
 
+/* lebRead -- LebGet of `size` bytes; -1: it does not end */
+static int64_t lebRead(const unsigned char *bytes, Size size, Bool sign)
+{
+  const unsigned char *next = bytes;
+  unsigned bits;
+  uint64_t number = LebGet(&bits, &next, bytes + size);
+
+  if (bits == 0)
+    return next == bytes + size && number == 0 ? -1 : 0;
+  return bits != 7 * (unsigned)(next - bytes) ? 0 : sign ? LebSigned(number, bits) : (int64_t)number;
+}
+
+static void testLeb(void)
+{
+  static const unsigned char minus[] = {0x80, 0x7f}, long1[] = {0x81, 0x80, 0x80, 0}, many[] = {
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+  unsigned char bytes[LebMAX];
+  unsigned shift, wrong = 0;
+
+  for (shift = 0; shift < 64; ++shift) {
+    uint64_t number = UINT64_MAX >> shift;
+    unsigned char *end = LebPut(bytes, number);
+    ReaderStruct reader = ReaderOf(bytes, (Size)(end - bytes), 0, FALSE);
+    wrong += end != bytes + (64 - shift + 6) / 7 || ReaderUleb(&reader) != number || reader.failed ||
+             ReaderLeft(&reader) != 0;
+    reader = ReaderOf(bytes, (Size)(end - bytes) - 1, 0, FALSE);
+    wrong += ReaderUleb(&reader) != 0 || !reader.failed;
+  }
+  TapOk(wrong == 0, "a number in LEB128 is read as it was written, and as 0 if its end is missing");
+  TapOk(lebRead(minus, 2, TRUE) == -128 && lebRead(minus, 2, FALSE) == 0x3f80, "one with a sign has it");
+  TapOk(lebRead(long1, 4, FALSE) == 1 && lebRead(many, 11, TRUE) == -1,
+        "one with more bytes than it needs is read all the same");
+  TapOk(lebRead(minus, 1, TRUE) == -1 && lebRead(minus, 0, TRUE) == -1, "no byte behind the limit is read");
+}
+
 /* ---- AVER ---- */
 
 static void handler(const char *condition, const char *file, unsigned line)
@@ -633,6 +669,7 @@ int main(void)
   testCrc(seed);
   testBT();
   testGrow();
+  testLeb();
   testSettings();
   testPage();
   testAver();
