@@ -63,13 +63,8 @@ static Bool batchString(PawBatch batch, LogEvent event, Index i, uint64_t *wordR
   uint32_t place[2] = {(uint32_t)batch->events.textSize, (uint32_t)length};
 
   need = batch->events.textSize + length;
-  if (need > batch->textCapacity) {
-    char *text = realloc(batch->text, 2 * need);
-    if (text == NULL)
-      return FALSE;
-    batch->text = text;
-    batch->textCapacity = 2 * need;
-  }
+  if (!GrowTo(&batch->text, &batch->textCapacity, need, 1))
+    return FALSE;
   if (length > 0)
     memcpy(batch->text + batch->events.textSize, bytes, length);
   batch->events.textSize = need;

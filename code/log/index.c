@@ -113,13 +113,12 @@ static Res indexRun(TheIndex index)
   qsort_r(index->entry, index->entries, sizeof *index->entry, indexCompare, index->table);
   for (begin = 0; begin < index->entries && res == ResOK; begin = i) {
     Clock clock = indexClock(index->table, &index->entry[begin]);
-    IndexPiece more = realloc(index->piece, (index->pieces + 1) * sizeof *more);
-    if (more == NULL)
+    IndexPiece more;
+    if (!Grow(&index->piece, &index->pieceCapacity, index->pieces, sizeof *more))
       return ResMEMORY;
-    index->piece = more;
     for (i = begin + 1; i < index->entries && indexClock(index->table, &index->entry[i]) == clock; ++i)
       ;
-    more += index->pieces++;
+    more = &index->piece[index->pieces++];
     more->clock = clock;
     more->at = index->spilled + begin;
     more->count = i - begin;

@@ -54,7 +54,7 @@ typedef struct IndexStruct {
   Count entries, capacity;
   uint64_t spilled;    /* entries in the file */
   int fd;              /* -1 while nothing is spilled */
-  Count pieces;
+  Count pieces, pieceCapacity;
   Count spilledPieces; /* the pieces of spilled runs come first */
   IndexPiece piece;
 } IndexStruct, *TheIndex;

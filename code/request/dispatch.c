@@ -39,15 +39,8 @@ static Routes routesOf(PawService service, Process process)
   Index number = process->public.number;
   Routes fresh;
 
-  if (number >= service->processes) {
-    Count count = service->log->table.processes;
-    Routes *more = realloc(service->routes, count * sizeof *more);
-    if (more == NULL)
-      return NULL;
-    memset(more + service->processes, 0, (count - service->processes) * sizeof *more);
-    service->routes = more;
-    service->processes = count;
-  }
+  if (!GrowTo(&service->routes, &service->processes, number, sizeof *service->routes))
+    return NULL;
   if (service->routes[number] != NULL && service->routes[number]->registry == registry)
     return service->routes[number];
   fresh = calloc(1, sizeof *fresh + registry->count * (sizeof fresh->chosen[0] + sizeof fresh->wanted[0]));

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/aver.h"
+#include "base/grow.h"
 #include "log/scatter.h"
-
-enum { stringsCAPACITY = 64 };
 
 typedef struct stringsEntryStruct {
   uint64_t hash;
@@ -71,14 +70,14 @@ Bool StringsCheck(Strings strings)
 
 static Bool stringsGrow(Strings strings)
 {
-  Count capacity = strings->capacity == 0 ? stringsCAPACITY : 2 * strings->capacity;
-  stringsEntry *string = realloc(strings->string, capacity * sizeof *string);
+  Count capacity = strings->capacity;
+  stringsEntry *string;
   uint32_t *place;
   Index i;
 
-  if (string == NULL)
+  if (!Grow(&strings->string, &capacity, strings->count, sizeof *string))
     return FALSE;
-  strings->string = string;
+  string = strings->string;
   place = calloc(2 * capacity, sizeof *place);
   if (place == NULL)
     return FALSE;
