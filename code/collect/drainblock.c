@@ -49,10 +49,10 @@ static char *takingPlace(Taking taking)
   return (char *)taking->drain->header + RegionFIRST + (taking->slot + 1) * RegionSlotSIZE - taking->size;
 }
 
-/* takingRead -- copy of the slot's block so much */
-__attribute__((no_sanitize("thread"))) static void takingRead(Taking taking, void *to, Size size)
+/* takingHead -- copy the header of the slot's block */
+__attribute__((no_sanitize("thread"))) static void takingHead(BlockHeader headerReturn, Taking taking)
 {
-  memcpy(to, takingPlace(taking), size);
+  memcpy(headerReturn, takingPlace(taking), sizeof *headerReturn);
 }
 
 /* takingSized -- is there something to take, by the slot's state, and how large is it? */
@@ -432,7 +432,7 @@ Bool DrainSlotList(DrainEntry entry, Drain drain, Index slot, uint8_t state, Dra
 
   if (!takingSized(&taking) || taking.note->mark == drainBATCHED || takingRetained(&taking))
     return FALSE;
-  takingRead(&taking, &header, sizeof header);
+  takingHead(&header, &taking);
   if (what == DrainDEFINED && (state & RegionFULL) == 0 && header.kind != EventKindSystem &&
       BlockStreamPlace(&header) == header.kind)
     return FALSE;
@@ -457,7 +457,8 @@ static Bool takingBlock(Taking taking)
   BlockHeaderStruct header;
   DrainStream stream;
 
-  takingRead(taking, taking->block, taking->size);
+  /* Whether it is still the same, takingOpen asks; a full block that has changed is damaged, and that is told below. */
+  (void)BlockCopyLive(taking->block, takingPlace(taking), taking->size);
   if (taking->block->first != taking->note->first)
     return FALSE; /* it is another one than was listed */
   /* Types that it needs were published before the block was handed over. */
