@@ -83,7 +83,11 @@ static void recordingOpen(Recording recording)
   recording->collector = NULL;
 }
 
-/* ---- The processes that descend from the program, as the system lists them ---- */
+/* ---- The processes that descend from the program, as the system lists them ----
+ *
+ * The collector has a tree of them, too (monitor/tree.h).  That one belongs to its thread, is not there when processes
+ * write to the log themselves, and finds members among all processes of the machine, also those that have been given
+ * another parent.  Here nothing is kept between two looks, and only the lists of children are read. */
 
 enum { familyMAX = 1024 }; /* processes that are looked at */
 
