@@ -74,7 +74,7 @@ static void cnvInterrupt(int signal)
   cnvInterrupted = TRUE;
 }
 
-/* cnvIdle -- no event comes for a moment: flush; TRUE ends the following */
+/* cnvIdle -- called while a log that is followed has no new event: flush the output; TRUE ends the following */
 static Bool cnvIdle(void *data)
 {
   Cnv cnv = data;

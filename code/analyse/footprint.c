@@ -194,8 +194,8 @@ static void footprintBear(Footprint footprint, footprintProcess bearer, footprin
   process->bearer = (uint32_t)(bearer - footprint->process) + 1;
 }
 
-/* footprintRevive -- it had not: what looked like its end was that of the program it was before, or the first event of
- * another emitter in the same process */
+/* footprintRevive -- a process that was taken for ended goes on.  What looked like its end was the end of the program
+ * that it ran before, or the first event of another emitter in the same process. */
 static void footprintRevive(Footprint footprint, footprintProcess process, uint64_t time)
 {
   footprintProcess beside = footprintBeside(footprint, process, 0), bearer;

@@ -53,7 +53,7 @@ static Res liveTopInit(LiveTop top, Count most, int (*order)(const void *a, cons
   return top->object == NULL ? ResMEMORY : ResOK;
 }
 
-/* liveTopSort -- the first of those that were added, in their order */
+/* liveTopSort -- sort the objects that were added by `order`, and keep the first `most` */
 static void liveTopSort(LiveTop top)
 {
   qsort(top->object, top->count, sizeof *top->object, top->order);

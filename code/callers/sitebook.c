@@ -37,7 +37,7 @@ Res SiteBookRoom(SiteBook book, Count count)
   SiteRow row;
   SiteMore more;
 
-  if (count > book->capacity) {
+  if (count > book->capacity) { /* not by Grow: a row is aligned, and each has a SiteMore */
     while (capacity < count)
       capacity *= 2;
     if (posix_memalign((void **)&row, sizeof *row, capacity * sizeof *row) != 0)

@@ -130,9 +130,10 @@ static inline void SiteBookUsable(SiteBook book, uint32_t number, uint64_t size,
   ++wasted->objects;
 }
 
-/* SiteBookMany -- so many objects were there, which a process has inherited; SiteBookPeak follows the last of them
- * SiteBookLeave -- all that a site has is left, because its process has ended
- * SiteBookReturn -- what it has left lives again: the process had not; SiteBookPeak follows */
+/* SiteBookMany -- give a site `sum` more live objects and bytes, which its process has inherited.  The caller calls
+ *   SiteBookPeak after the last site.
+ * SiteBookLeave -- the site's process has ended: its live objects count as left (SiteBookLeft)
+ * SiteBookReturn -- the process had not ended: its left objects count as live again; SiteBookPeak follows, too */
 extern void SiteBookMany(SiteBook book, uint32_t number, const SiteSumStruct *sum);
 extern void SiteBookLeave(SiteBook book, uint32_t number);
 extern void SiteBookReturn(SiteBook book, uint32_t number);

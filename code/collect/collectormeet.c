@@ -171,9 +171,10 @@ static Count collectorSame(Collector collector, pid_t pid)
   return same;
 }
 
-/* collectorRoom -- may one more process have a region?  So many of one number are no programs that follow each other by
- * exec.  The first refusal is told to the user.
- * buriedReturn  this round has already looked for processes that have ended */
+/* collectorRoom -- may one more process have a region?  Not if there are too many regions, nor if too many of them
+ * belong to one process number: programs that follow each other by exec do not need so many at a time.  The first
+ * refusal is told to the user.
+ * buriedReturn  processes that have ended were looked for in this round; that is done once */
 static Bool collectorRoom(Collector collector, pid_t pid, Bool *buriedReturn)
 {
   Count same = collectorSame(collector, pid);
@@ -210,7 +211,7 @@ static Res collectorGrant(Collector collector, int to, RegionGrant grant, Drain 
   return res;
 }
 
-/* collectorMake -- make a region for a process, and give it to that */
+/* collectorMake -- answer a process that asks for a region: make one and send it, or refuse */
 static void collectorMake(Collector collector, RendezvousMessage message, Bool *buriedReturn)
 {
   /* A process that gets no region must be able to believe that answer, too. */

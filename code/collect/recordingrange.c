@@ -1,8 +1,9 @@
-/* recordingrange.c -- what eventrec says of --range where the log has no module of the name that it gives
+/* recordingrange.c -- what eventrec says at the end if `--range NAME` names a module that the log does not have
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A module is in the log once a caller was met in it, so that a name which no module has is why no caller was recorded.
+ * A module is put into the log when the first caller in it is recorded.  So if the log has no module of that name, no
+ * caller was recorded, and the name is probably wrong: the names that the log has are shown.
  */
 #include "collect/recording.h"
 

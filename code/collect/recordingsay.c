@@ -178,8 +178,8 @@ void RecordingStays(void *data, const char *name, uid_t user)
     --its->runs;
 }
 
-/* recordingWhy -- the first entry of a program that was run, and against whose observation its file speaks; NULL: there
- * is none */
+/* recordingWhy -- the first entry of the program at `path` that was run, and in whose file there is a reason why it
+ * cannot be observed; NULL: there is no such entry */
 static RecordingName recordingWhy(Recording recording, const char *path)
 {
   Index i;

@@ -91,15 +91,15 @@ extern void SentNote(Emitter emitter, BlockHeader block, unsigned ways);
 /* SentIs -- has the newest block of the stream that this process has sent this number? */
 extern Bool SentIs(Emitter emitter, uint32_t stream, uint64_t sequence);
 
-/* SentLost -- a block of a stream will never go out: returns how many of the discarded events that its header counts
- * were never reported.  From then on they count as reported. */
+/* SentLost -- a block of the stream will never be sent, whose header counts `discarded` events.  Returns how many of
+ * these no block that was sent has reported; from then on they count as reported. */
 extern uint64_t SentLost(Emitter emitter, uint32_t stream, uint64_t discarded);
 
-/* SentStreams -- how many streams the last header block for one way out reports: all, or where the way was opened
- * late, those of which a block was offered to it.  EmitterPlinthsMAX: all. */
+/* SentStreams -- how many streams have a line in the closing header block for the way out with this number.  If the way
+ * was opened late, those of which a block was offered to it; else all.  With EmitterPlinthsMAX for `way` also all. */
 extern Count SentStreams(Emitter emitter, Index way);
 
-/* SentWrite -- append their lines to a header block
+/* SentWrite -- append the lines of these streams to a header block
  *
  * from     0, or where the previous header block ended
  * returns  where this one ends; 0: no stream is left

@@ -47,8 +47,9 @@ typedef struct stateStruct {
   EventType type[stateTYPES][stateFORMS]; /* NULL: the process has none */
   Bool lacks;             /* a form that says who asked was wanted, and the process has none */
   uint64_t extract;       /* ticks: the cut; the whole dump comes before it */
-  uint64_t base;          /* the moment of StateEnd; PoolLive stands one tick before, StateBegin two; what comes at its
-                             own time comes later, and what has taken the place of something gone one tick later */
+  uint64_t base;          /* ticks: the time of StateEnd.  StateBegin is written two ticks before it, PoolLive one.  An
+                             object whose own time is written has a later one; one that has taken the address of an
+                             object which has gone is written one tick after it. */
   uint64_t baseTime;      /* ns: objects that are allocated later are written at their own time */
   Bool stating;           /* the cut is in the middle of the process's own state dump */
   Bool stale;             /* objects are written that were there before that dump began */

@@ -249,10 +249,11 @@ typedef struct RegionNameStruct {
  * log  the last part of the log's path; NULL: the region is in RegionFOLDER */
 extern void RegionNameWrite(Text text, RegionName name, const char *log);
 
-/* The processes of a recording leave links for a collector that stands still (handover/standstill.h): the notice that
- * it does, notes that its queue had no room for, in numbered places, and a sign that there are notes.  The links have
- * names as those beside regions, with numbers that no region has; so whoever removes links without regions removes
- * these, too.  RegionLeftWrite appends such a name, without a folder. */
+/* When a collector stands still, the processes of its recording leave symbolic links for it (handover/standstill.h).
+ * One says that it stands still.  Others are notes for which its queue had no room, each in a place that has a number;
+ * and one says that there are notes.  Their names are made as those of the links beside regions, with numbers that no
+ * region has: so whoever removes links that have no region removes these, too.
+ * RegionLeftWrite -- append the name of the link with this number to `text`, without a folder */
 enum {
   RegionNoteNUMBER = 8192,        /* the first place of a note; */
   RegionNotesMAX = 1024,
@@ -488,9 +489,10 @@ typedef struct RegionMeetStruct {
   char token[RegionTokenMAX];     /* that the setting gave */
 } RegionMeetStruct, *RegionMeet;
 
-/* A note that is left as a link's target: its note, lack, self and identity, and the program.
- * RegionNotePut -- write it into note->program, where the program is; FALSE: that is too long
- * RegionNoteTake -- the note of such a text; FALSE: it is none, or `text` is too long */
+/* A note may also be left in the file system, as the target of a symbolic link.  The target is a text that has the
+ * fields note, lack, self and identity, and the program.
+ * RegionNotePut -- make that text, and put it into note->program in place of the program; FALSE: it is too long
+ * RegionNoteTake -- read such a text into a note; FALSE: `text` is none, or is too long */
 extern Bool RegionNotePut(RegionMeet note);
 extern Bool RegionNoteTake(RegionMeet noteReturn, const char *text);
 

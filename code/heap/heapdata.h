@@ -32,9 +32,11 @@ typedef struct HeapProcessStruct {
   Registry registry;
   HeapPlan plans;                     /* of the types of `registry`, by number; the heap's */
   Bool met;                           /* it had an event: before that no client knows of it */
-  Bool ended;                         /* it has ended; its objects are kept in case no other process lives on; */
-  uint64_t last;                      /* then, ns of its last event, or of one that is kept with it; */
-  Index beside;                       /* and the number of the next one that is kept with it, plus one; 0: none */
+  /* The processes that ended last are kept with their objects, in a list, in case no other process lives on: then they
+   * are what is shown at the end. */
+  Bool ended;                         /* it has ended, and is in that list */
+  uint64_t last;                      /* if so: ns of the last event of all from here to the list's end */
+  Index beside;                       /* if so: the number of the next process of the list, plus one; 0: none */
   Count pools, threads;
   Count inherited;                    /* so many of these threads were the parent's */
   Index child;                        /* number of the process that it has just forked, plus one; 0: none */

@@ -433,8 +433,8 @@ void HeapReorderDestroy(HeapReorder order, HeapPool pool, HeapThread thread, uin
   HeapTableFinish(&pool->table);
 }
 
-/* reorderQueueCheck -- so many events as the queue has that begins at `place`, if it is as it should be; else more than
- * may be held */
+/* reorderQueueCheck -- check the queue that begins at `place`.  Returns how many events it has; if it is broken, more
+ * than may be held (HeapBoundEVENTS + 1). */
 static Count reorderQueueCheck(HeapReorder order, Index place)
 {
   HeapHold first = reorderAt(order, place);
@@ -453,7 +453,7 @@ static Count reorderQueueCheck(HeapReorder order, Index place)
   return last == first->last ? n : HeapBoundEVENTS + 1;
 }
 
-/* reorderListCheck -- the same of all queues of a bucket */
+/* reorderListCheck -- check all queues of a bucket.  Returns how many events they have, or HeapBoundEVENTS + 1. */
 static Count reorderListCheck(HeapReorder order, Index bucket)
 {
   Index place, last = 0;

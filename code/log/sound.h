@@ -13,7 +13,9 @@
 
 #include "log/scan.h"
 
-enum { SoundTriesMAX = 16 }; /* beginnings that are looked at in a block that is damaged */
+/* Inside a damaged block another one may begin, where the file was overwritten or cut.  So many places that look like a
+ * beginning are examined. */
+enum { SoundTriesMAX = 16 };
 
 /* SoundThingAt -- what stands at `offset`: ResOK and *thing; ResFORMAT, ResVERSION; ResEND: the file ends within it;
  * ResIO */

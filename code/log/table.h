@@ -24,7 +24,8 @@
 
 /* ---- What should be there of a process's streams, as its closing header blocks say ----
  *
- * A process may have several closing header blocks, of a stream each may say something: the largest numbers hold.
+ * A process may write several closing header blocks, and several of them may have a line about the same stream.  The
+ * largest numbers of these lines count.
  *
  * Always true behind EndsSettle: the streams stand in order of their numbers, each once.
  */
@@ -224,8 +225,9 @@ static inline Bool ProcessTyped(Process process)
   return process->headed && process->public.header.registry.length == 0;
 }
 
-/* TableRefer -- all headers are known so far: whoever's names the registry of one that came later has it now; ResMEMORY
- * TableFit -- lay the clocks' lines; returns the real time (ns) of fine time 0 */
+/* TableRefer -- to be called when all headers are known.  The header of a process may say that it has the registry of
+ * another process, whose header may come later: TableRefer gives it that registry.  ResMEMORY
+ * TableFit -- fit the line of each clock, by which ticks become time; returns the real time (ns) of fine time 0 */
 extern Res TableRefer(Table table);
 extern uint64_t TableFit(Table table);
 

@@ -10,8 +10,9 @@
 #include "mm/pooldebug.h"
 #include "mm/poolsgfcache.h"
 
-/* Until there is a pool this is NULL, as is the pool of SGFCacheNone, which has no block: so the first call takes the
- * slow path without a test of its own. */
+/* The pool behind malloc; NULL until there is one.  A thread without a cache has SGFCacheNone, whose pool is NULL, too,
+ * and which has no free block.  So the first call of malloc takes the slow path, though nothing tests whether the pool
+ * is there. */
 static SGF mallocPoolSGF;
 
 static Bool mallocPoolDebug; /* it is, or will be, of the debug variety */

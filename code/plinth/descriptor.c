@@ -326,7 +326,8 @@ Bool ApartRoom(void)
   return count == 2 * apartPIPES;
 }
 
-/* apartMain -- what the thread does */
+/* apartMain -- where the thread begins: close its copies of the program's descriptors, so that numbers are free, and
+ * call the function that ApartRun was given */
 static int apartMain(void *its)
 {
   Apart apart = its;

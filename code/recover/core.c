@@ -260,8 +260,8 @@ static Bool coreFileIsIts(Core core, RegionFile file)
   for (i = 0; i < core->processes; ++i)
     if (core->process[i].identity == core->region.header.identity)
       return !core->process[i].region;
-  /* Nothing in the core says whose it is.  A region at a path that the core names, and no younger than the core, is
-   * its. */
+  /* The core does not say whose memory it is.  The region stands at a path that is in the core: it belongs to the core
+   * unless it was written later. */
   return core->processes == 0 && file->status.st_mtim.tv_sec <= its.st_mtim.tv_sec;
 }
 

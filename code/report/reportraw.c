@@ -1,4 +1,4 @@
-/* reportraw.c -- the events that a report has themselves
+/* reportraw.c -- the single events that a report shows: those around beginning, end, peak, failures and marks
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *

@@ -25,7 +25,7 @@ enum {
 #define symbolsBytesMAX  ((uint64_t)4 << 30) /* of sections and tables of all files */
 #define symbolsSummedMAX ((uint64_t)1 << 30) /* of all files that are read to their ends for their checksums */
 
-/* A file that is open for one module or more: of those of a log many may be the same, by other paths. */
+/* An open file.  It serves one module or more: many modules of a log may be the same file, under different paths. */
 typedef struct symbolsOpenStruct {
   ObjectFile object, debug, alt; /* owned; each may be NULL, but one of the first two is there */
   FuncTableStruct table;
@@ -162,7 +162,10 @@ static void symbolsClose(SymbolsOpen open)
   free(open);
 }
 
-/* symbolsRead -- what there is of a module, whose file is `object`, or NULL; NULL: nothing */
+/* symbolsRead -- read the symbols and the debug information of a module
+ *
+ * object   the module's file, taken over; NULL: it was not found, and only a debug file may be there
+ * returns  NULL: there is neither, or no memory */
 static SymbolsOpen symbolsRead(Symbols symbols, const SymbolsModuleStruct *module, ObjectFile object)
 {
   SymbolsOpen open = calloc(1, sizeof *open);

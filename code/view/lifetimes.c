@@ -147,7 +147,7 @@ static void lifetimesFree(void *data, HeapOperation operation)
     return;
   HeapSumTell(&view->live, operation);
   if (UNLIKELY(operation->told))
-    return; /* it has not lived at all */
+    return; /* it was taken for older than the recording, but its allocation comes now: nothing has ended */
   if (!operation->presumed && !operation->destroyed && TemporariesDid(&view->temporaries, operation, FALSE))
     lifetimesCount(&view->temporary, size);
   if (UNLIKELY(object->client == 0)) {
