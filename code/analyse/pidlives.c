@@ -28,7 +28,7 @@ static PidLife livesNewest(PidLives lives, LogEvent event, uint32_t pid)
 
   if (number > lives->count && Grow(&lives->newest, &lives->capacity, lives->count, sizeof *lives->newest))
     lives->newest[lives->count++] = (PidLifeStruct){0, 0, 0};
-  lives->failed |= number == 0 || number > lives->count;
+  lives->failed |= lives->boots.failed || number == 0 || number > lives->count;
   return lives->failed ? NULL : &lives->newest[number - 1];
 }
 
