@@ -97,11 +97,17 @@ my $sites = record('sites', 0, 1, 'sites');
 my $stacks = record('stacks', 1, 4, 'sites');
 my $inherits = record('inherits', 0, 1, 'inherits', 20, 'free');
 my $collects = record('collects', 0, 0, 'drawn');
+# More sizes than a book has rows at first, and a child.
+my $many = "$Dir/many.paw";
+my ($recorded) = run("$B/bin/eventrec", '-o', $many, '--', $^X, '-e',
+    'my @kept = map { "x" x (10 + 20 * $_) } 1 .. 400; my $child = fork // die; exit if !$child; waitpid $child, 0');
+is $recorded, 0, 'recorded: many sizes';
 my ($view, $cnv, $file) = ("$B/bin/eventview", "$B/bin/eventcnv", "$Dir/out");
 my @runs = (
     ['summary', undef, $view, 'summary', $sites],
     ['views', undef, $view, 'live,sites,leaks,growth,lifetimes', $sites],
     ['sizes', '', $view, 'sizes', $sites],
+    ['many sizes', '', $view, 'sizes', $many],
     ['pools', '', $view, 'pools,timeline,events', $collects],
     ['threads', '', $view, '--json', 'threads,collections', $collects],
     ['diff', undef, $view, 'diff', $inherits, $sites],
