@@ -107,6 +107,7 @@ PawGaps q p
 PawLost q p
 PawTime i p p s
 PawKinds i p p s p z
+PawTypesKnown i p s p z
 PawProcesses z p
 PawProcessAt p p z
 PawProcessNumber z p
@@ -301,6 +302,8 @@ class _Asked:
             self.request.kinds = mask
         if types:
             names = [_bytes(name) for name in types]
+            for name in names:
+                _check(_lib.PawTypesKnown(log._open(), name, message, len(message)), message)
             self.choose = _Choose(lambda data, process, type: any(_lib.PawTypeIs(type, name) for name in names))
             self.request.choose = self.choose
         if filter is not None:
@@ -497,7 +500,7 @@ class Log:
     def events(self, *types, filter=None, start=None, end=None, kinds=None, count=None):
         """An iterator over events, in order of time.
 
-        types      names of types: only these; none given: all
+        types      names of types: only these; none given: all.  One that the log does not have is an Error.
         filter     only events for which it holds, as eventcnv -e takes it: 'size >= 4K && tid != 17'
         start, end only from there on, and only what is earlier than this: seconds since the first event, or a string,
                    'end-1' (a second before the last event) or 'HH:MM:SS.frac' of wall time

@@ -13,6 +13,7 @@
 #include "export/describe.h"
 #include "filter/filter.h"
 #include "filter/timeparse.h"
+#include "log/typenames.h"
 #include "source/builtinregistry.h"
 
 #include "eventdef.h"
@@ -132,6 +133,14 @@ int PawKinds(uint32_t *kindsReturn, PawLog log, const char *names, char *message
 
   return message != NULL && size > 0 ? LogKindMask(kindsReturn, log, names, message, size)
                                      : LogKindMask(kindsReturn, log, names, ignored, sizeof ignored);
+}
+
+int PawTypesKnown(PawLog log, const char *names, char *message, size_t size)
+{
+  char ignored[256];
+
+  return message != NULL && size > 0 ? LogNamesKnown(log, names, message, size)
+                                     : LogNamesKnown(log, names, ignored, sizeof ignored);
 }
 
 /* Processes */

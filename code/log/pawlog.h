@@ -119,6 +119,10 @@ PAW_API int PawTime(uint64_t *timeReturn, PawLog log, const char *text);
 /* PawKinds -- the bits of kinds, by names: "all", "Pool,Object", "+Object,-Ref".  PAW_PARAM, with a message. */
 PAW_API int PawKinds(uint32_t *kindsReturn, PawLog log, const char *names, char *message, size_t size);
 
+/* PawTypesKnown -- are these names, separated by commas or spaces, those of types of some process?  PAW_PARAM, with a
+ * message that names such as are near. */
+PAW_API int PawTypesKnown(PawLog log, const char *names, char *message, size_t size);
+
 /* Processes */
 
 PAW_API size_t PawProcesses(PawLog log);

@@ -292,6 +292,15 @@ static int wordsEvent(PawRequest *request, PawEvent e)
   return 0;
 }
 
+static void typesKnown(PawLog log)
+{
+  char message[200];
+
+  TapIs(PawTypesKnown(log, "PoolAlloc, PoolFree", NULL, 0), PAW_OK, "types that there are are known");
+  TapIs(PawTypesKnown(log, "PoolFree,PoolAloc", message, sizeof message), PAW_PARAM, "but not this one");
+  TapOk(strstr(message, "PoolAloc") != NULL && strstr(message, "PoolAlloc") != NULL, "which is near: %s", message);
+}
+
 static void inWords(void)
 {
   Words words = {.expected = fopen("test/good/foreign.describe", "r")};
@@ -334,6 +343,7 @@ int main(void)
   services(log, client.events);
   withdrawals(log);
   positions(log, client.events);
+  typesKnown(log);
   inWords();
   PawClose(log);
   handlers.size = 1;

@@ -174,6 +174,7 @@ def fails(what, *says):
 fails(lambda: log.events(filter='size >'), 'column')
 fails(lambda: log.events(start='yesterday'), 'yesterday')
 fails(lambda: log.events(kinds='Nonsense'), 'Nonsense')
+fails(lambda: log.events('PoolFree', 'PoolAloc'), "'PoolAloc'", 'PoolAlloc')
 fails(lambda: pawlog.open(sys.argv[3]), 'nowhere.paw', 'No such file')
 never, half, heap = log.events(filter='size > 1'), log.events(), log.heap()
 for i, event in zip(range(20000), half):
