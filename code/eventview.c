@@ -357,7 +357,7 @@ static Bool viewerOpen(Viewer viewer, const char *const *paths, Count operands, 
   return SourceOpen(&viewer->source, paths, 1, statusReturn) && SourceOpen(&viewer->second, paths + 1, 1, statusReturn);
 }
 
-/* viewerLate -- the name of views that stands among those of logs, and of which there is no file; NULL: there is none */
+/* viewerLate -- the name of views that stands among those of logs, and of which there is no file; NULL: none */
 static const char *viewerLate(const char *const *paths, Count operands)
 {
   Index i;
