@@ -503,7 +503,7 @@ class Log:
         types      names of types: only these; none given: all.  One that the log does not have is an Error.
         filter     only events for which it holds, as eventcnv -e takes it: 'size >= 4K && tid != 17'
         start, end only from there on, and only what is earlier than this: seconds since the first event, or a string,
-                   'end-1' (a second before the last event) or 'HH:MM:SS.frac' of wall time
+                   'end-1' (a second before the end of the recording) or 'HH:MM:SS.frac' of wall time
         kinds      only these: 'Pool,Object'
         count      at most so many"""
         asked = _Asked(self, types, filter, start, end, kinds, count)

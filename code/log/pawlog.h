@@ -112,8 +112,8 @@ PAW_API uint64_t PawDiscarded(PawLog log); /* discarded while recording, for wan
 PAW_API uint64_t PawGaps(PawLog log);
 PAW_API uint64_t PawLost(PawLog log);
 
-/* PawTime -- a time as people give it: seconds since the earliest event, end-SECONDS before the last one, or
- * HH:MM:SS.frac of wall time.  PAW_PARAM. */
+/* PawTime -- a time as people give it: seconds since the earliest event, end-SECONDS before the end of the
+ * recording (PawLast), or HH:MM:SS.frac of wall time.  PAW_PARAM. */
 PAW_API int PawTime(uint64_t *timeReturn, PawLog log, const char *text);
 
 /* PawKinds -- the bits of kinds, by names: "all", "Pool,Object", "+Object,-Ref".  PAW_PARAM, with a message. */
