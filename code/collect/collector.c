@@ -381,8 +381,8 @@ static void collectorSleeping(Collector collector, Bool sleeping)
 /* collectorWait -- until a datagram is there, or `fd` is readable: TRUE; or so long */
 static Bool collectorWait(Collector collector, int fd, uint64_t ns)
 {
-  /* Also while the log cannot be written: a process that has begun waits for the answer.  Threads with full blocks do not
-   * wake us then. */
+  /* Also while the log cannot be written: a process that has begun waits for the answer.  Threads with full blocks do
+   * not wake us then. */
   struct pollfd polls[2] = {{collector->meet.fd, POLLIN, 0}, {fd, POLLIN, 0}};
   struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 

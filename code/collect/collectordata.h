@@ -43,6 +43,15 @@ typedef struct ImagesStruct {
   Image image;             /* collectorImagesMAX places, owned; NULL: none was kept */
 } ImagesStruct, *Images;
 
+/* What processes have left that cannot be written, until the user is told of it at the end. */
+enum { leavingsNAMED = 3 };
+typedef struct LeavingsStruct {
+  Count processes;
+  uint64_t events;
+  pid_t pid;               /* of the first */
+  char path[leavingsNAMED][RegionPathMAX]; /* the regions of the first; "": they have no name */
+} LeavingsStruct, *Leavings;
+
 /* The head of the kernel's list; the nodes are in the regions, hand.next. */
 typedef struct CollectorStruct {
   struct robust_list_head robust; /* first: the kernel has its address */
@@ -56,6 +65,8 @@ typedef struct CollectorStruct {
   Drain last;                  /* of a process that has ended, when there was no other: its region stays; NULL */
   Drain stays;                 /* of one whose region stays, because the log could not be written; NULL */
   Count stayed;                /* regions of which that is so */
+  LeavingsStruct kept;         /* what stays in regions, */
+  LeavingsStruct lost;         /* and what is lost because its region has no name */
   uint64_t tended;             /* when the collector looked last which processes live; monotonic ns */
   Count dead;                  /* processes that are known to have ended, and are not buried yet */
   Bool stopped;

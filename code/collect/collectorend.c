@@ -106,25 +106,6 @@ void CollectorRelease(Collector collector)
   collectorLast(collector, NULL);
 }
 
-/* collectorStays -- what a dead process has left cannot be written */
-static void collectorStays(Collector collector, Drain drain)
-{
-  StatusLineCounts counts = &collector->shop.counts;
-  uint64_t discarded = counts->discarded;
-  unsigned long long events = DrainStays(drain);
-
-  if (drain->path[0] != '\0') {
-    CollectorTell(collector, "%s stays, with %llu event%s of process %ld that could not be written; eventrec --clean "
-                  "removes it, and adds %s to the log if that is a file", drain->path, events, TextPlural(events),
-                  (long)drain->pid, events == 1 ? "it" : "them");
-    return;
-  }
-  counts->discarded += events;
-  (void)SelfEventsLost(collector->self, counts->discarded - discarded); /* no reader finds them there */
-  CollectorTell(collector, "%llu event%s of process %ld could not be written, and %s lost: the memory has no name "
-                "under which it could stay; make room in " RegionFOLDER, events, TextPlural(events), (long)drain->pid,
-                events == 1 ? "is" : "are");
-}
 
 /* collectorTakeAll -- what the dead have left goes into the log, and then what is said of them at the end; ResIO: not
  * of all.  Two writes for all of them: who ends is mostly one of many that live for a moment. */
@@ -348,15 +329,89 @@ void CollectorBaseline(Collector collector, pid_t pid, uint64_t user, uint64_t s
     EVENT_UWWW(ProcessBaseline, (unsigned)pid, user, system, resident);
 }
 
-/* collectorStayed -- what a process that has ended left could not be written, and stays where it is */
+/* leavingsAdd -- one process more */
+static void leavingsAdd(Leavings leavings, Drain drain, uint64_t events)
+{
+  if (leavings->processes == 0)
+    leavings->pid = drain->pid;
+  if (leavings->processes < leavingsNAMED)
+    (void)strcpy(leavings->path[leavings->processes], drain->path);
+  leavings->events = CountAdd(leavings->events, events);
+  ++leavings->processes;
+}
+
+/* leavingsTellKept -- which regions stay: a line, however many there are */
+static void leavingsTellKept(Leavings kept, Collector collector)
+{
+  unsigned long long events = kept->events;
+  char names[leavingsNAMED * (RegionPathMAX + 2)], more[32] = "";
+  Size used = 0;
+  Index i;
+
+  if (kept->processes == 1 && events == 0)
+    CollectorTell(collector, "%s stays, with the end of process %ld, which could not be written; eventrec --clean "
+                  "removes it, and adds that to the log", kept->path[0], (long)kept->pid);
+  else if (kept->processes == 1)
+    CollectorTell(collector, "%s stays, with %llu event%s of process %ld that could not be written; eventrec --clean "
+                  "removes it, and adds %s to the log if that is a file", kept->path[0], events, TextPlural(events),
+                  (long)kept->pid, events == 1 ? "it" : "them");
+  if (kept->processes < 2)
+    return;
+  for (i = 0; i < kept->processes && i < leavingsNAMED; ++i)
+    used += (Size)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", kept->path[i]);
+  if (kept->processes > leavingsNAMED)
+    (void)snprintf(more, sizeof more, " and %zu more", kept->processes - leavingsNAMED);
+  CollectorTell(collector, "the memory of %zu processes stays, with %llu event%s that could not be written: %s%s; "
+                "eventrec --clean removes it, and adds %s to the log if that is a file", kept->processes, events,
+                TextPlural(events), names, more, events == 1 ? "it" : "them");
+}
+
+/* leavingsTellLost -- how many events are lost with memory that has no name */
+static void leavingsTellLost(Leavings lost, Collector collector)
+{
+  unsigned long long events = lost->events;
+  char whose[48];
+
+  if (lost->processes == 1)
+    (void)snprintf(whose, sizeof whose, "process %ld", (long)lost->pid);
+  else
+    (void)snprintf(whose, sizeof whose, "%zu processes", lost->processes);
+  if (lost->processes > 0)
+    CollectorTell(collector, "%llu event%s of %s could not be written, and %s lost: the memory has no name under which "
+                  "it could stay; make room in " RegionFOLDER, events, TextPlural(events), whose,
+                  events == 1 ? "is" : "are");
+}
+
+/* collectorLost -- the events of a dead process are lost with its memory: no reader finds them there */
+static void collectorLost(Collector collector, Drain drain, uint64_t events, uint64_t discarded)
+{
+  StatusLineCounts counts = &collector->shop.counts;
+
+  counts->discarded += events;
+  (void)SelfEventsLost(collector->self, counts->discarded - discarded);
+  leavingsAdd(&collector->lost, drain, events);
+}
+
+/* collectorStayed -- what a process that has ended left could not be written, and stays where it is.  A region without
+ * any event stays only for the end of the process, which a file can be given later. */
 static void collectorStayed(Collector collector, Index i)
 {
-  Drain drain;
+  Drain drain = collector->drain[i];
+  uint64_t discarded = collector->shop.counts.discarded, events = DrainStays(drain);
+  Bool worth = events > 0 || (collector->maker.log[0] != '\0' && !drain->muted);
 
   (void)collectorFails(collector);
-  collectorStays(collector, collector->drain[i]);
+  if (drain->path[0] == '\0')
+    collectorLost(collector, drain, events, discarded);
   drain = collectorPart(collector, i);
-  collector->stayed += drain->path[0] != '\0';
+  if (!worth) {
+    DrainWithdraw(drain);
+    return;
+  }
+  if (drain->path[0] != '\0') {
+    leavingsAdd(&collector->kept, drain, events);
+    ++collector->stayed;
+  }
   if (collector->stays == NULL && drain->path[0] != '\0')
     collector->stays = drain;
   else
@@ -394,6 +449,8 @@ static Res collectorLetGo(Collector collector, Count *runningReturn)
   if (collector->stays != NULL)
     DrainClose(collector->stays);
   collector->stays = NULL;
+  leavingsTellKept(&collector->kept, collector);
+  leavingsTellLost(&collector->lost, collector);
   return res;
 }
 

@@ -1,4 +1,4 @@
-# refused.t -- a receiver that takes nothing holds no process of the family up
+# refused.t -- a receiver that takes nothing holds no process of the family up, and little is said in the end
 #
 # SPDX-License-Identifier: BSD-2-Clause
 use strict;
@@ -41,6 +41,10 @@ my ($file) = soon('-o', "$Dir/file.paw");
 my ($nobody, $said) = soon('--to', "unix:$Dir/nobody,keep=256K");
 my $left = remove($said);
 note "with a file $file us, with nobody $nobody us; $left regions";
+my ($processes, $more) = $said =~ m{^eventrec: the memory of (\d+) processes stays, with [1-9]\d* events that could not be written: \S+, \S+, \S+ and (\d+) more; eventrec --clean removes it}m;
+is $processes // 0, $left, 'one line says how many regions stay, which have events';
+is $more // 0, $left - 3, 'and names three' or diag $said;
+is scalar(() = $said =~ / stays, with /g), 1, 'no other line does';
 like $said, qr/^eventrec: the log cannot be sent: No such file or directory;/m, 'there is no receiver, and no room';
 cmp_ok $nobody, '<', 5 * $file, 'a process begins as soon as where a file takes all';
 
