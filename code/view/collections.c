@@ -234,7 +234,7 @@ static Bool collectionsJson(FILE *out, void *data)
           (double)view->found.abandonedNs / 1e9, (unsigned long long)view->found.condemned,
           (unsigned long long)view->found.reclaimed);
   collectionsSumsJson(out, &view->found.stop, &view->found.step);
-  fprintf(out, ",\n \"covered\": %.9f, \"longest_at\": %.9f, \"duration\": %.9f,\n ",
+  fprintf(out, ",\n \"covered\": %.9f, \"longest_at\": %.9f, \"span\": %.9f,\n ",
           (double)view->found.covered / 1e9, all.pauses > 0 ? DocumentSince(log.first, all.longestAt) : 0,
           (double)collectionsSpan(view, &log) / 1e9);
   fputs("\"lengths\": [", out);

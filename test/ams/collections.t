@@ -71,7 +71,7 @@ is $whole{pauses}, 2 * $collections, 'each stopped once, and was done in one ste
 is $whole{stops}, $collections, 'which are told apart: stops of all threads';
 is $whole{steps}, $collections, 'and steps of one';
 is sprintf('%.9f', $whole{stopped} + $whole{stepped}), $whole{paused}, 'together they are all pauses';
-cmp_ok $whole{paused}, '<', $whole{duration}, 'they take a part of the time';
+cmp_ok $whole{paused}, '<', $whole{span}, 'they take a part of the time';
 cmp_ok $whole{longest}, '<=', $whole{paused}, 'the longest pause is one of them';
 my $lengths = 0;
 $lengths += $_ for $json =~ /"below": [\d.]+, "pauses": (\d+)/g;
@@ -140,9 +140,9 @@ my ($flip) = `$B/bin/eventcnv -E TraceAbandon $late_thread` =~ /^(\S+)/;
 my ($from, $to) = map { sprintf '%.9f', $_ } $flip - 0.25, $flip + 0.25e-3;
 ($head) = `$B/bin/eventview collections --from $from --to $to --json $late_thread` =~ /^(.*?)"lengths"/s;
 %whole = $head =~ /"(\w+)": ([\d.]+)/g;
-is $whole{duration}, sprintf('%.9f', $to - $from), 'what is shown of a part of the time is of so much time';
+is $whole{span}, sprintf('%.9f', $to - $from), 'what is shown of a part of the time is of so much time';
 cmp_ok abs($whole{covered} - 0.25), '<', 0.25e-3, 'of which threads paused only in that part';
-like `$B/bin/eventview collections --from $from --to $to $late_thread`, qr/^stop or step +in (?:99\.\d+|100\.00)% of \Q$whole{duration}\E s$/m, 'people are told';
+like `$B/bin/eventview collections --from $from --to $to $late_thread`, qr/^stop or step +in (?:99\.\d+|100\.00)% of \Q$whole{span}\E s$/m, 'people are told';
 unlike `$B/bin/eventview collections --to 0 $late_thread`, qr/nothing is known/, 'no collection in a part is something that is known';
 
 # Where nothing tells of collections.
