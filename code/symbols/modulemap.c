@@ -118,7 +118,7 @@ static int moduleTellCompare(const void *a, const void *b)
     return x->module.process < y->module.process ? -1 : 1;
   if (x->module.base != y->module.base)
     return x->module.base < y->module.base ? -1 : 1;
-  if (x->module.from != y->module.from)
+  if (x->module.from != y->module.from) /* the order of a log is that of its times; this does not rely on it */
     return x->module.from < y->module.from ? -1 : 1;
   return x->order < y->order ? -1 : x->order > y->order;
 }
