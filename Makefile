@@ -210,7 +210,7 @@ $(B)/prog/noheader: LINKLIBS += -Wl,--no-eh-frame-hdr
 
 # Fuzzing targets: with libFuzzer's main where the objects are made for it, else with our own.
 FUZZ_MAIN := $(if $(findstring fuzzer-no-link,$(SAN)),-fsanitize=fuzzer,test/fuzz/mutator.c)
-FUZZ_LIBS := $(foreach r,replay view analyse source callers export symbols heap request recover filter log format unwind base,$(B)/lib/room-$(r).a)
+FUZZ_LIBS := $(foreach r,replay view analyse source callers export symbols heap request recover filter log format unwind plinth base,$(B)/lib/room-$(r).a)
 $(B)/fuzz/%: test/fuzz/fuzz%.c $(wildcard test/fuzz/*.h) test/fuzz/mutator.c $(FUZZ_LIBS) $(B)/flags | $(GEN)
 	$(call say,FUZZ   ,$@)
 	@mkdir -p $(@D)

@@ -17,6 +17,7 @@
 #include "malloc/shimdlsym.h"
 #include "malloc/shimnext.h"
 #include "malloc/shimscope.h"
+#include "unwind/loadedmodule.h"
 #include "unwind/rowcache.h"
 #include "unwind/stacktree.h"
 #include "unwind/walk.h"
@@ -58,6 +59,7 @@ Bool ShimStackStart(Count depth)
   AVER(stackDepth == 0);
   if (StackTreeInit(stackTold) != ResOK)
     return FALSE;
+  LoadedModuleKeep();
   StackWalkOmit((Word)__ehdr_start, (Word)_end);
   stackDepth = depth;
   return TRUE;

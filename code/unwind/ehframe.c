@@ -34,8 +34,10 @@ enum { OpDEREF = 0x06, OpAND = 0x1a, OpPLUS = 0x22, OpSHL = 0x24, OpGE = 0x2a, O
 
 /* ---- Reading -------------------------------------------------------------------------------------------------- */
 
-/* Bytes that are read in order.  A read behind the limit gives zero and makes the cursor bad for good. */
+/* Bytes that are read in order.  A read behind the limit, or of what has been unloaded, gives zero and makes the cursor
+ * bad for good. */
 typedef struct CursorStruct {
+  ModuleBytes bytes;
   const uint8_t *at, *limit;
   Bool bad;
 } CursorStruct, *Cursor;
@@ -44,12 +46,11 @@ static uint64_t readBytes(Cursor cursor, Size size)
 {
   uint64_t value = 0;
 
-  if ((Size)(cursor->limit - cursor->at) < size) {
+  if ((Size)(cursor->limit - cursor->at) < size || !ModuleBytesRead(&value, cursor->bytes, cursor->at, size)) {
     cursor->bad = TRUE;
     cursor->at = cursor->limit;
     return 0;
   }
-  memcpy(&value, cursor->at, size);
   cursor->at += size;
   return value;
 }
@@ -161,8 +162,12 @@ static Bool expressionBased(uint64_t *regReturn, int64_t *offsetReturn, CursorSt
 
   *regReturn = op == OpBREG_RBP ? RegisterRBP : RegisterRSP;
   *offsetReturn = readLEB(&expression, TRUE);
-  return (op == OpBREG_RBP || op == OpBREG_RSP) && !expression.bad && (Size)(expression.limit - expression.at) == size
-         && (size == 0 || memcmp(expression.at, rest, size) == 0);
+  if ((op != OpBREG_RBP && op != OpBREG_RSP) || (Size)(expression.limit - expression.at) != size)
+    return FALSE;
+  for (; size > 0 && !expression.bad; --size)
+    if (readBytes(&expression, 1) != *rest++)
+      return FALSE;
+  return !expression.bad;
 }
 
 /* cfaExpression -- the forms that compilers and linkers write: the word at register + offset, and the CFA of the stubs
@@ -375,12 +380,14 @@ static Bool runProgram(Run run, CursorStruct program)
 
 /* entryOpen -- the entry of .eh_frame at an address: what is in it behind its length.  Longer ones than 4 GiB are not
  * written by anybody. */
-static Bool entryOpen(Cursor entry, Word address, const uint8_t *base, const uint8_t *limit)
+static Bool entryOpen(Cursor entry, Word address, ModuleBytes bytes)
 {
+  const uint8_t *base = bytes->base, *limit = bytes->limit;
   uint64_t size;
 
   if (address < (Word)base || address >= (Word)limit)
     return FALSE;
+  entry->bytes = bytes;
   entry->at = base + (address - (Word)base);
   entry->limit = limit;
   entry->bad = FALSE;
@@ -391,42 +398,42 @@ static Bool entryOpen(Cursor entry, Word address, const uint8_t *base, const uin
   return TRUE;
 }
 
-/* commonAugmentation -- what the letters behind the `z' say */
-static void commonAugmentation(Common common, Cursor cursor, const uint8_t *letters)
+/* commonAugmentation -- what the letters behind the `z' say, as far as the first zero */
+static void commonAugmentation(Common common, Cursor cursor, CursorStruct letters)
 {
-  uint64_t size = (uint64_t)readLEB(cursor, FALSE);
+  uint64_t size = (uint64_t)readLEB(cursor, FALSE), letter;
   CursorStruct data = *cursor;
 
   skip(cursor, size);
   data.limit = cursor->at;
   common->augmented = TRUE;
-  for (; *letters != '\0' && !data.bad; ++letters) {
-    if (*letters == 'R')
+  while (!data.bad && (letter = readBytes(&letters, 1)) != '\0') {
+    if (letter == 'R')
       common->encoding = (unsigned)readBytes(&data, 1);
-    else if (*letters == 'S')
+    else if (letter == 'S')
       common->signal = TRUE;
-    else if (*letters == 'L')
+    else if (letter == 'L')
       (void)readBytes(&data, 1);
-    else if (*letters == 'P')
+    else if (letter == 'P')
       (void)readAddress(&data, (unsigned)readBytes(&data, 1) & 0x0f);
-    else if (*letters != 'B')
+    else if (letter != 'B')
       data.bad = TRUE;
   }
-  cursor->bad |= data.bad;
+  cursor->bad |= data.bad | letters.bad;
 }
 
-static Bool commonRead(Common common, Word address, const uint8_t *base, const uint8_t *limit)
+static Bool commonRead(Common common, Word address, ModuleBytes bytes)
 {
-  CursorStruct cursor;
-  const uint8_t *letters;
+  CursorStruct cursor, letters;
   RunStruct run;
-  uint64_t version;
+  uint64_t version, first;
 
   memset(common, 0, sizeof *common);
-  if (!entryOpen(&cursor, address, base, limit) || readBytes(&cursor, 4) != 0)
+  if (!entryOpen(&cursor, address, bytes) || readBytes(&cursor, 4) != 0)
     return FALSE;
   version = readBytes(&cursor, 1);
-  letters = cursor.at;
+  letters = cursor;
+  first = readBytes(&letters, 1);
   while (readBytes(&cursor, 1) != 0)
     ;
   common->codeAlign = (uint64_t)readLEB(&cursor, FALSE);
@@ -435,9 +442,9 @@ static Bool commonRead(Common common, Word address, const uint8_t *base, const u
   if ((version == 1 ? readBytes(&cursor, 1) : (uint64_t)readLEB(&cursor, FALSE)) != RegisterRIP || cursor.bad
       || (version != 1 && version != 3))
     return FALSE;
-  if (*letters == 'z')
-    commonAugmentation(common, &cursor, letters + 1);
-  else if (*letters != '\0')
+  if (first == 'z')
+    commonAugmentation(common, &cursor, letters);
+  else if (first != '\0')
     return FALSE;
   common->program = cursor;
   memset(&run, 0, sizeof run);
@@ -474,7 +481,7 @@ static void rowMake(UnwindRow row, const RulesStruct *rules)
   }
 }
 
-void EhFrameDescribed(UnwindRow row, Word at, Word address, const uint8_t *base, const uint8_t *limit)
+void EhFrameDescribed(UnwindRow row, Word at, Word address, ModuleBytes bytes)
 {
   CursorStruct cursor;
   CommonStruct common;
@@ -482,10 +489,10 @@ void EhFrameDescribed(UnwindRow row, Word at, Word address, const uint8_t *base,
   Word here, size;
 
   memset(row, 0, sizeof *row);
-  if (!entryOpen(&cursor, address, base, limit))
+  if (!entryOpen(&cursor, address, bytes))
     return;
   here = (Word)cursor.at;
-  if (!commonRead(&common, here - readBytes(&cursor, 4), base, limit))
+  if (!commonRead(&common, here - readBytes(&cursor, 4), bytes))
     return;
   memset(&run, 0, sizeof run);
   run.common = &common;
@@ -505,19 +512,19 @@ void EhFrameDescribed(UnwindRow row, Word at, Word address, const uint8_t *base,
     rowMake(row, &run.rules);
 }
 
-Bool EhFrameNext(Word *locationReturn, Word *addressReturn, Word *at, const uint8_t *base, const uint8_t *limit)
+Bool EhFrameNext(Word *locationReturn, Word *addressReturn, Word *at, ModuleBytes bytes)
 {
   CursorStruct cursor;
   CommonStruct common;
   Word here, back;
 
   /* A length of zero ends .eh_frame, and is no entry. */
-  while (entryOpen(&cursor, *at, base, limit)) {
+  while (entryOpen(&cursor, *at, bytes)) {
     *addressReturn = *at;
     *at = (Word)cursor.limit;
     here = (Word)cursor.at;
     back = readBytes(&cursor, 4);
-    if (back == 0 || !commonRead(&common, here - back, base, limit))
+    if (back == 0 || !commonRead(&common, here - back, bytes))
       continue; /* a common part, or a description that cannot be understood */
     *locationReturn = readAddress(&cursor, common.encoding);
     if (!cursor.bad)
@@ -527,7 +534,7 @@ Bool EhFrameNext(Word *locationReturn, Word *addressReturn, Word *at, const uint
 }
 
 /* searchTable -- the description of the last function that does not begin behind `at`; 0: none */
-static Word searchTable(Word at, const uint8_t *hdr, const uint8_t *table, Count count)
+static Word searchTable(Word at, const uint8_t *hdr, ModuleBytes bytes, const uint8_t *table, Count count)
 {
   int64_t wanted = (int64_t)(at - (Word)hdr);
   Index low = 0, high = count;
@@ -536,27 +543,27 @@ static Word searchTable(Word at, const uint8_t *hdr, const uint8_t *table, Count
   while (low < high) {
     Index middle = low + (high - low) / 2;
 
-    memcpy(entry, table + middle * sizeof entry, sizeof entry);
+    if (!ModuleBytesRead(entry, bytes, table + middle * sizeof entry, sizeof entry))
+      return 0;
     if (entry[0] <= wanted)
       low = middle + 1;
     else
       high = middle;
   }
-  if (low == 0)
+  if (low == 0 || !ModuleBytesRead(entry, bytes, table + (low - 1) * sizeof entry, sizeof entry))
     return 0;
-  memcpy(entry, table + (low - 1) * sizeof entry, sizeof entry);
   return (Word)hdr + (Word)(int64_t)entry[1];
 }
 
-void EhFrameRow(UnwindRow row, Word at, const uint8_t *hdr, const uint8_t *base, const uint8_t *limit)
+void EhFrameRow(UnwindRow row, Word at, const uint8_t *hdr, ModuleBytes bytes)
 {
-  CursorStruct cursor = {hdr, limit, FALSE};
+  CursorStruct cursor = {bytes, hdr, bytes->limit, FALSE};
   unsigned version, frameEncoding, countEncoding, tableEncoding;
   uint64_t count;
   Word address;
 
   memset(row, 0, sizeof *row);
-  if (hdr < base || hdr >= limit)
+  if (hdr < bytes->base || hdr >= bytes->limit)
     return;
   version = (unsigned)readBytes(&cursor, 1);
   frameEncoding = (unsigned)readBytes(&cursor, 1);
@@ -567,9 +574,9 @@ void EhFrameRow(UnwindRow row, Word at, const uint8_t *hdr, const uint8_t *base,
   if (frameEncoding != EncodingOMIT)
     (void)readAddress(&cursor, frameEncoding);
   count = readBytes(&cursor, 4);
-  if (cursor.bad || count > (uint64_t)(limit - cursor.at) / 8)
+  if (cursor.bad || count > (uint64_t)(bytes->limit - cursor.at) / 8)
     return;
-  address = searchTable(at, hdr, cursor.at, count);
+  address = searchTable(at, hdr, bytes, cursor.at, count);
   if (address != 0)
-    EhFrameDescribed(row, at, address, base, limit);
+    EhFrameDescribed(row, at, address, bytes);
 }

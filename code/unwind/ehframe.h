@@ -16,6 +16,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include "base/types.h"
+#include "unwind/modulebytes.h"
 
 typedef enum RowKind {
   RowUNKNOWN,   /* no description, a damaged one, or a rule that is not understood: the walk ends */
@@ -38,23 +39,24 @@ typedef struct UnwindRowStruct {
  *
  * at           address inside the instruction: a return address minus one, or where a signal interrupted
  * hdr          the module's .eh_frame_hdr
- * base, limit  what of the module may be read: its segment with .eh_frame_hdr and .eh_frame
- * cost         a binary search, and the interpretation of one function's description: some 200 ns
+ * bytes        what of the module may be read: its segment with .eh_frame_hdr and .eh_frame
+ * cost         a binary search, and the interpretation of one function's description: some 200 ns; of a module that may
+ *              be unloaded some 10 system calls besides
  * source       System V ABI for AMD64, 4.2.4; LSB 5.0, 10.6 (exception frames)
  */
-extern void EhFrameRow(UnwindRow row, Word at, const uint8_t *hdr, const uint8_t *base, const uint8_t *limit);
+extern void EhFrameRow(UnwindRow row, Word at, const uint8_t *hdr, ModuleBytes bytes);
 
 /* EhFrameNext -- the next description of an .eh_frame, in the order in which they stand there
  *
  * at           where to look; becomes what follows the description
- * base, limit  the .eh_frame, of which nothing else is read
+ * bytes        the .eh_frame, of which nothing else is read
  * returns      FALSE: there is none any more, or what follows is damaged
  * locationReturn, addressReturn  where its function begins; where the description stands: for EhFrameDescribed
  */
-extern Bool EhFrameNext(Word *locationReturn, Word *addressReturn, Word *at, const uint8_t *base, const uint8_t *limit);
+extern Bool EhFrameNext(Word *locationReturn, Word *addressReturn, Word *at, ModuleBytes bytes);
 
 /* EhFrameDescribed -- the row of an instruction by the description at an address; RowUNKNOWN if it is of another
  * function */
-extern void EhFrameDescribed(UnwindRow row, Word at, Word address, const uint8_t *base, const uint8_t *limit);
+extern void EhFrameDescribed(UnwindRow row, Word at, Word address, ModuleBytes bytes);
 
 #endif /* UNWIND_EHFRAME_H */

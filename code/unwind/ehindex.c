@@ -51,13 +51,17 @@ static Bool fileRead(void *data, uint64_t offset, void *bytes, Size size)
 static Bool sectionFind(ElfSection section, long fd, const LoadedModuleStruct *module)
 {
   static const char wanted[] = ".eh_frame";
-  char name[sizeof wanted], header[sizeof(ElfW(Ehdr))];
+  char name[sizeof wanted], header[sizeof(ElfW(Ehdr))], mapped[sizeof header];
+  ModuleBytesStruct bytes;
   ElfSectionStruct names;
   ElfStruct elf;
   Index i;
 
+  ModuleBytesInit(&bytes, module->start, module->limit, module->fleeting);
   if (ElfOpen(&elf, fileRead, &fd, ElfUNKNOWN) != ResOK || !ElfRead(&elf, 0, header, sizeof header) ||
-      memcmp(header, module->start, sizeof header) != 0 || !ElfSectionAt(&names, &elf, elf.names))
+      (Size)(module->limit - module->start) < sizeof mapped ||
+      !ModuleBytesRead(mapped, &bytes, module->start, sizeof mapped) ||
+      memcmp(header, mapped, sizeof header) != 0 || !ElfSectionAt(&names, &elf, elf.names))
     return FALSE;
   for (i = 0; i < sectionsMAX && ElfSectionAt(section, &elf, i); ++i)
     if ((section->flags & SHF_ALLOC) != 0 && section->type != SHT_NOBITS &&
@@ -71,10 +75,10 @@ static Bool sectionPlace(EhIndex index, const LoadedModuleStruct *module)
 {
   const uint8_t *base, *limit;
   ElfSectionStruct section;
-  Bool found;
+  Bool found, program = !module->fleeting && module->path[0] == '\0';
   long fd;
 
-  fd = LentCall(SYS_openat, AT_FDCWD, module->path[0] != '\0' ? module->path : "/proc/self/exe",
+  fd = LentCall(SYS_openat, AT_FDCWD, program ? "/proc/self/exe" : module->path,
                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     return FALSE;
@@ -92,12 +96,14 @@ static Bool sectionPlace(EhIndex index, const LoadedModuleStruct *module)
 /* ---- The table ---- */
 
 /* indexFill -- the entries of all descriptions, as far as there is room; returns how many there are */
-static Count indexFill(EhIndex index, Count room)
+static Count indexFill(EhIndex index, Count room, Bool fleeting)
 {
   Word at = (Word)index->base, location = 0, description = 0;
+  ModuleBytesStruct bytes;
   Count count = 0;
 
-  while (EhFrameNext(&location, &description, &at, index->base, index->limit)) {
+  ModuleBytesInit(&bytes, index->base, index->limit, fleeting);
+  while (EhFrameNext(&location, &description, &at, &bytes)) {
     if (location - (Word)index->start > UINT32_MAX || description - (Word)index->base > UINT32_MAX)
       continue;
     if (count < room) {
@@ -172,7 +178,7 @@ static Bool indexCheck(EhIndex index)
 /* indexMake -- the table of a module */
 static void indexMake(EhIndex index, const LoadedModuleStruct *module)
 {
-  Count count;
+  Count count, again;
 
   index->count = 0;
   index->start = module->start;
@@ -181,10 +187,12 @@ static void indexMake(EhIndex index, const LoadedModuleStruct *module)
     index->base = index->limit = NULL;
     return;
   }
-  count = indexFill(index, 0);
+  count = indexFill(index, 0, module->fleeting);
   if (!indexRoom(index, count))
     return;
-  count = indexFill(index, count);
+  /* The module may have been unloaded between the two, and another be there. */
+  again = indexFill(index, count, module->fleeting);
+  count = again < count ? again : count;
   indexSort(index->entries, count);
   index->count = count;
   AVER(indexCheck(index)); /* only this one: in the child of a fork another may be left half made */
@@ -199,7 +207,8 @@ static Bool indexOf(EhIndex *indexReturn, const LoadedModuleStruct *module, uint
 
   for (i = 0; i < count && eh.index[i].start != module->start; ++i)
     ;
-  if (i < count && __atomic_load_n(&eh.index[i].generation, __ATOMIC_ACQUIRE) == generation) {
+  /* The table of a module that stays is made once; that of another is made again while threads look into it. */
+  if (i < count && (!module->fleeting || __atomic_load_n(&eh.index[i].generation, __ATOMIC_ACQUIRE) == generation)) {
     *indexReturn = &eh.index[i];
     return TRUE;
   }
@@ -227,6 +236,7 @@ static Bool indexOf(EhIndex *indexReturn, const LoadedModuleStruct *module, uint
 Bool EhIndexRow(UnwindRow row, Word at, const LoadedModuleStruct *module, uint32_t generation)
 {
   Count low = 0, high;
+  ModuleBytesStruct bytes;
   EhIndex index;
 
   memset(row, 0, sizeof *row);
@@ -241,9 +251,11 @@ Bool EhIndexRow(UnwindRow row, Word at, const LoadedModuleStruct *module, uint32
     else
       high = middle;
   }
-  if (low > 0)
-    EhFrameDescribed(row, at, (Word)index->base + index->entries[low - 1].description, index->base, index->limit);
-  return TRUE;
+  if (low == 0)
+    return TRUE;
+  ModuleBytesInit(&bytes, index->base, index->limit, module->fleeting);
+  EhFrameDescribed(row, at, (Word)bytes.base + index->entries[low - 1].description, &bytes);
+  return !bytes.gone;
 }
 
 Bool EhIndexCheck(void)

@@ -10,6 +10,7 @@
 
 #include "base/elf.h"
 #include "plinth/rawsyscall.h"
+#include "unwind/modulebytes.h"
 
 /* ---- The executable ---- */
 
@@ -50,19 +51,52 @@ void LoadedModuleProgram(LoadedModule module)
   module->limit = (const uint8_t *)limit;
 }
 
+/* ---- What stays ---- */
+
+enum { loadedKEPT = 256 }; /* modules that a program begins with; of more the last may as well be fleeting */
+
+static const struct link_map *loadedKept[loadedKEPT];
+static Count loadedCount;
+
+void LoadedModuleKeep(void)
+{
+  const struct link_map *link = _r_debug.r_map;
+  Count count = 0;
+
+  for (; link != NULL && count < loadedKEPT; link = link->l_next)
+    loadedKept[count++] = link;
+  __atomic_store_n(&loadedCount, count, __ATOMIC_RELEASE);
+}
+
+Bool LoadedModuleFleeting(const void *link)
+{
+  Count count = __atomic_load_n(&loadedCount, __ATOMIC_ACQUIRE);
+  Index i;
+
+  for (i = 0; i < count; ++i)
+    if (loadedKept[i] == link)
+      return FALSE;
+  return link != _r_debug.r_map;
+}
+
 /* ---- Any module ---- */
 
-/* loadedRead -- an ElfReadMethod: there may be holes behind a module's first page, so nothing is read there */
-static Bool loadedRead(void *data, uint64_t offset, void *bytes, Size size)
+/* loadedBytes -- there may be holes behind a module's first page, so nothing is read there */
+static void loadedBytes(ModuleBytes bytes, const LoadedModuleStruct *module)
 {
-  const LoadedModuleStruct *module = data;
   Size there = (Size)(module->limit - module->start);
 
-  there = there < RawPAGE ? there : RawPAGE;
-  if (offset > there || size > there - offset)
-    return FALSE;
-  memcpy(bytes, module->start + offset, size);
-  return TRUE;
+  ModuleBytesInit(bytes, module->start, module->start + (there < RawPAGE ? there : RawPAGE), module->fleeting);
+}
+
+/* loadedRead -- an ElfReadMethod */
+static Bool loadedRead(void *data, uint64_t offset, void *room, Size size)
+{
+  ModuleBytes bytes = data;
+  Size there = (Size)(bytes->limit - bytes->base);
+
+  return offset <= there && size <= there - offset && size <= ModuleWindowSIZE &&
+         ModuleBytesRead(room, bytes, bytes->base + offset, size);
 }
 
 /* loadedSegment -- the next segment of PT_LOAD, from number *i on */
@@ -77,10 +111,12 @@ static Bool loadedSegment(ElfSegment segment, Elf elf, Index *i)
 Word LoadedModuleFirst(const LoadedModuleStruct *module)
 {
   ElfSegmentStruct segment;
+  ModuleBytesStruct bytes;
   ElfStruct elf;
   Index i = 0;
 
-  return ElfOpen(&elf, loadedRead, (void *)module, ElfUNKNOWN) == ResOK && loadedSegment(&segment, &elf, &i)
+  loadedBytes(&bytes, module);
+  return ElfOpen(&elf, loadedRead, &bytes, ElfUNKNOWN) == ResOK && loadedSegment(&segment, &elf, &i)
            ? WordAlignDown(segment.address, RawPAGE) : 0;
 }
 
@@ -90,11 +126,13 @@ Bool LoadedModuleSegment(const uint8_t **base, const uint8_t **limit, const Load
   Size size = (Size)(module->limit - module->start), offset = (Size)((Word)place - (Word)module->start);
   Word first = 0, at;
   ElfSegmentStruct segment;
+  ModuleBytesStruct bytes;
   Bool begun = FALSE;
   ElfStruct elf;
   Index i = 0;
 
-  if (ElfOpen(&elf, loadedRead, (void *)module, ElfUNKNOWN) != ResOK)
+  loadedBytes(&bytes, module);
+  if (ElfOpen(&elf, loadedRead, &bytes, ElfUNKNOWN) != ResOK)
     return FALSE;
   while (loadedSegment(&segment, &elf, &i)) {
     first = begun ? first : WordAlignDown(segment.address, RawPAGE);

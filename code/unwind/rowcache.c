@@ -8,6 +8,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "plinth/rawsyscall.h"
 #include "unwind/ehindex.h"
 
 uint64_t RowCacheTable[RowCacheSIZE] LARGE;
@@ -20,26 +21,43 @@ static uint32_t cacheGeneration; /* how many times all was forgotten */
  * older ones. */
 extern int _dl_find_object(void *at, struct dl_find_object *found) __attribute__((weak));
 
+/* modulePath -- by what name a module was loaded.  FALSE: it has been unloaded. */
+static Bool modulePath(LoadedModule module, const struct link_map *link)
+{
+  if (module->fleeting && RawPeek(&module->path, &link->l_name, sizeof module->path) == sizeof module->path)
+    return TRUE;
+  /* Where nothing can be peeked at, the linker's word has to do. */
+  if (module->fleeting && RawPeek(&module->path, &module->path, sizeof module->path) != 0)
+    return FALSE;
+  module->path = link->l_name;
+  return TRUE;
+}
+
 /* moduleRow -- the row of an address, from the module that has it; RowUNKNOWN: none has.  FALSE: ask again later. */
 static Bool moduleRow(UnwindRow row, Word at, uint32_t generation)
 {
   const uint8_t *hdr, *base, *limit;
   struct dl_find_object found;
   LoadedModuleStruct module;
+  ModuleBytesStruct bytes;
 
   if (_dl_find_object == NULL || _dl_find_object((void *)at, &found) != 0)
     return TRUE;
   module.start = found.dlfo_map_start;
   module.limit = found.dlfo_map_end;
-  module.path = found.dlfo_link_map->l_name;
-  if (module.path[0] == '\0')
+  module.fleeting = LoadedModuleFleeting(found.dlfo_link_map);
+  if (!modulePath(&module, found.dlfo_link_map))
+    return FALSE;
+  if (!module.fleeting && module.path[0] == '\0')
     LoadedModuleProgram(&module);
   hdr = found.dlfo_eh_frame;
   if (hdr == NULL)
     return EhIndexRow(row, at, &module, generation);
-  if (LoadedModuleSegment(&base, &limit, &module, hdr))
-    EhFrameRow(row, at, hdr, base, limit);
-  return TRUE;
+  if (!LoadedModuleSegment(&base, &limit, &module, hdr))
+    return !module.fleeting;
+  ModuleBytesInit(&bytes, base, limit, module.fleeting);
+  EhFrameRow(row, at, hdr, &bytes);
+  return !bytes.gone;
 }
 #else
 static Bool moduleRow(UnwindRow row, Word at, uint32_t generation)

@@ -14,9 +14,11 @@
 
 static void fuzzRow(const uint8_t *base, Size size, Word at)
 {
+  ModuleBytesStruct bytes;
   UnwindRowStruct row;
 
-  EhFrameRow(&row, at, base, base, base + size);
+  ModuleBytesInit(&bytes, base, base + size, FALSE);
+  EhFrameRow(&row, at, base, &bytes);
   if (row.kind >= RowLIMIT)
     FuzzFail("a kind of row that there is not");
 }
@@ -25,12 +27,14 @@ static void fuzzRow(const uint8_t *base, Size size, Word at)
 static void fuzzAll(const uint8_t *base, Size size)
 {
   Word at = (Word)base, location, address;
+  ModuleBytesStruct bytes;
   UnwindRowStruct row;
 
-  while (EhFrameNext(&location, &address, &at, base, base + size)) {
+  ModuleBytesInit(&bytes, base, base + size, FALSE);
+  while (EhFrameNext(&location, &address, &at, &bytes)) {
     if (address - (Word)base >= size)
       FuzzFail("a description outside the bytes");
-    EhFrameDescribed(&row, location, address, base, base + size);
+    EhFrameDescribed(&row, location, address, &bytes);
     if (row.kind >= RowLIMIT)
       FuzzFail("a kind of row that there is not");
   }

@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tap.h"
 #include "unwind/ehindex.h"
@@ -174,7 +176,7 @@ static void testDamage(uint64_t seed)
 {
   SegmentStruct segment = {NULL, NULL, NULL};
   uint64_t state = seed * 2 + 1;
-  Count same = 0, other = 0, rounds = 5000, i;
+  Count same = 0, other = 0, differ = 0, rounds = 5000, i;
   uint8_t *copy;
   Size size;
 
@@ -183,14 +185,20 @@ static void testDamage(uint64_t seed)
   for (i = 0; i < rounds; ++i) {
     Size cut = TapRandom(&state) % 8 == 0 ? TapRandom(&state) % size : size, changes = TapRandom(&state) % 6;
     Word at = (Word)plain_3 + (TapRandom(&state) % 2 == 0 ? 0 : TapRandom(&state) % 4000);
-    UnwindRowStruct right, row;
+    UnwindRowStruct right, row, peeked;
+    ModuleBytesStruct bytes;
 
     copy = malloc(cut + 1);
     segmentCopy(copy, segment.base, cut);
     for (; changes > 0 && cut > 0; --changes)
       copy[TapRandom(&state) % cut] = (uint8_t)TapRandom(&state);
-    EhFrameRow(&right, at, segment.hdr, segment.base, segment.limit);
-    EhFrameRow(&row, at - (Word)segment.base + (Word)copy, copy + (segment.hdr - segment.base), copy, copy + cut);
+    ModuleBytesInit(&bytes, segment.base, segment.limit, FALSE);
+    EhFrameRow(&right, at, segment.hdr, &bytes);
+    ModuleBytesInit(&bytes, copy, copy + cut, FALSE);
+    EhFrameRow(&row, at - (Word)segment.base + (Word)copy, copy + (segment.hdr - segment.base), &bytes);
+    ModuleBytesInit(&bytes, copy, copy + cut, TRUE);
+    EhFrameRow(&peeked, at - (Word)segment.base + (Word)copy, copy + (segment.hdr - segment.base), &bytes);
+    differ += memcmp(&peeked, &row, sizeof row) != 0 || bytes.gone;
     if (memcmp(&right, &row, sizeof row) == 0)
       ++same;
     else
@@ -199,6 +207,33 @@ static void testDamage(uint64_t seed)
   }
   TapOk(same > rounds / 4 && other > 50,
         "of descriptions that are damaged nothing is read that is not there: %zu as before, %zu not", same, other);
+  TapIs(differ, 0, "and where the kernel copies it the rows are the same");
+}
+
+/* A module that another thread unloads: its last page is gone first. */
+static void testGone(void)
+{
+  SegmentStruct segment = {NULL, NULL, NULL};
+  Size page = (Size)sysconf(_SC_PAGESIZE), size;
+  ModuleBytesStruct bytes;
+  UnwindRowStruct row;
+  Count left, known = 0, gone = 0;
+  uint8_t *copy;
+
+  (void)dl_iterate_phdr(segmentFind, &segment);
+  size = (Size)(segment.limit - segment.base);
+  copy = mmap(NULL, (size / page + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  segmentCopy(copy, segment.base, size);
+  for (left = size / page + 1;; --left) {
+    ModuleBytesInit(&bytes, copy, copy + size, TRUE);
+    EhFrameRow(&row, (Word)plain_3 - (Word)segment.base + (Word)copy, copy + (segment.hdr - segment.base), &bytes);
+    known += row.kind == RowRBP;
+    gone += bytes.gone && row.kind != RowRBP;
+    if (left == 0)
+      break;
+    (void)munmap(copy + (left - 1) * page, page);
+  }
+  TapOk(known > 0 && gone > 0, "a module that is being unloaded has its row (%zu), or it is known to be gone (%zu)", known, gone);
 }
 
 /* ---- A table of our own --------------------------------------------------------------------------------------- */
@@ -211,7 +246,7 @@ static struct {
 /* indexCompare -- rows at random places of a module's code are the same by its own table and by ours */
 static int indexCompare(struct dl_phdr_info *info, size_t size, void *data)
 {
-  LoadedModuleStruct module = {NULL, NULL, info->dlpi_name};
+  LoadedModuleStruct module = {NULL, NULL, info->dlpi_name, info->dlpi_name[0] != '\0'};
   const uint8_t *base, *limit, *hdr = NULL;
   Word from = 0, to = 0, i;
 
@@ -240,8 +275,10 @@ static int indexCompare(struct dl_phdr_info *info, size_t size, void *data)
   for (i = 0; i < 3000; ++i) {
     Word at = from + TapRandom(&tables.state) % (to - from);
     UnwindRowStruct right, row;
+    ModuleBytesStruct bytes;
 
-    EhFrameRow(&right, at, hdr, base, limit);
+    ModuleBytesInit(&bytes, base, limit, module.fleeting);
+    EhFrameRow(&right, at, hdr, &bytes);
     if (!EhIndexRow(&row, at, &module, i < 1500 ? 1 : 2)) /* made twice: the module may be another one the second time */
       ++tables.wrong;
     ++tables.compared;
@@ -254,7 +291,7 @@ static int indexCompare(struct dl_phdr_info *info, size_t size, void *data)
 static void testIndex(uint64_t seed)
 {
   static uint8_t none[8192];
-  LoadedModuleStruct module = {none, none + sizeof none, "/"};
+  LoadedModuleStruct module = {none, none + sizeof none, "/", TRUE};
   UnwindRowStruct row;
 
   tables.state = seed * 2 + 1;
@@ -273,6 +310,7 @@ int main(void)
   testRows();
   testMany();
   testDamage(seed);
+  testGone();
   testIndex(seed);
   return TapDone();
 }
