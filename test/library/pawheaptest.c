@@ -396,6 +396,46 @@ static void stacks(void)
   PawClose(log);
 }
 
+/* ---- A free that no event tells of ---- */
+
+static void notePresumed(void *data, const PawOperation *operation)
+{
+  char *kinds = data;
+
+  kinds += strlen(kinds);
+  if (operation->kind != PAW_END)
+    *kinds = operation->kind == PAW_ALLOC                   ? 'a'
+           : operation->kind != PAW_FREE                    ? '?'
+           : (operation->special & PAW_PRESUMED) != 0 ? 'p' : 'f';
+}
+
+static void presumed(void)
+{
+  static MakeStruct make;
+  static MakeBlockStruct block;
+  MakeProcess process = MakeProcessNew(4711, 1);
+  char kinds[16] = "";
+  PawHeap heap;
+  PawLog log;
+
+  MakeHeader(&make, process);
+  MakeBlockBegin(&block, process, 4711, EventKindObject, 0, 1000);
+  (void)MakeEvent(&block, EventPoolAllocCODE, 1000, (uint64_t[]){POOL, 0x10000, 16}, NULL);
+  (void)MakeEvent(&block, EventPoolAllocCODE, 50000000, (uint64_t[]){POOL, 0x10000, 32}, NULL);
+  (void)MakeEvent(&block, EventPoolFreeCODE, 90000000, (uint64_t[]){POOL, 0x10000}, NULL);
+  MakeBlockEnd(&make, &block, BlockFlagSEALED);
+  MakeWrite(&make, path);
+  MakeFree(&make);
+  MakeProcessFree(process);
+  log = openLog();
+  (void)PawHeapCreate(&heap, log, NULL, notePresumed, kinds);
+  (void)PawHeapRead(heap);
+  TapOk(strcmp(kinds, "apaf") == 0,
+        "the free of an address that is given out again is presumed, and only that: %s", kinds);
+  PawHeapDestroy(heap);
+  PawClose(log);
+}
+
 int main(void)
 {
   SimParamsStruct params = {.seed = TapSeed(), .threads = THREADS, .events = EVENTS, .live = 300, .jitter = 900,
@@ -414,6 +454,7 @@ int main(void)
   shared(log);
   PawClose(log);
   stacks();
+  presumed();
   (void)unlink(path);
   SimFinish(&sim);
   return TapDone();

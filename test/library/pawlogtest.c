@@ -216,6 +216,7 @@ static void types(PawLog log)
   TapOk(type != NULL && PawTypeIs(type, "PoolAlloc") && !PawTypeIs(type, "PoolAl"), "a type by its name");
   TapOk(strcmp(PawTypeName(type, name, sizeof name), "PoolAlloc") == 0, "and its name");
   TapOk(strcmp(PawTypeName(type, small, sizeof small), "Po") == 0, "cut to the room there is");
+  TapOk(strcmp(PawTypeName(type, name, sizeof "PoolAlloc"), "PoolAlloc") == 0, "and whole in just the room it takes");
   TapIs(PawTypeField(type, "size"), 2, "a field by its name");
   TapIs(PawTypeField(type, "sizes"), (uint64_t)-1, "or none");
   TapIs(PawTypeLetter(type, 1), 'A', "its letter");

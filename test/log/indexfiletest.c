@@ -255,6 +255,22 @@ static void testPlace(void)
   TapOk(delivered == events && notes == 0, "a record at the place of the next one is none: all events are read");
 }
 
+/* testLast -- what has come to a log of which an index is known is looked for behind the last record: it is compared,
+ * wherever the samples lie */
+static void testLast(void)
+{
+  Size size = anIndex(lieMANY);
+  IndexFileRecordStruct *record = (IndexFileRecordStruct *)(wrong + lieHEAD);
+
+  _Static_assert((lieMANY - 1 - IndexFileSAMPLES) % (lieMANY / IndexFileSAMPLES + 1) != 0, "the last is no sample");
+  memcpy(wrong, bytes, size);
+  record[lieMANY - 1].header[0] ^= 1;
+  writeIndex(wrong, size);
+  notes = 0;
+  readLog();
+  TapOk(delivered == events && notes == 1, "an index whose last record is wrong is not used, and said to be so");
+}
+
 int main(void)
 {
   state = TapSeed() | 1;
@@ -264,6 +280,7 @@ int main(void)
   testLies(lieFEW, TRUE);
   testLies(lieMANY, FALSE);
   testPlace();
+  testLast();
   (void)unlink(path);
   (void)unlink(indexPath);
   return TapDone();
