@@ -465,6 +465,7 @@ static void rowMake(UnwindRow row, const RulesStruct *rules)
     row->kind = RowOUTERMOST;
     return;
   }
+  row->kind = RowBROKEN;
   if (!fits || rules->rip.kind != RuleOFFSET || rules->rip.offset != -8)
     return;
   row->cfaOffset = (int32_t)rules->cfaOffset;
@@ -489,6 +490,7 @@ void EhFrameDescribed(UnwindRow row, Word at, Word address, ModuleBytes bytes)
   Word here, size;
 
   memset(row, 0, sizeof *row);
+  row->kind = RowBROKEN;
   if (!entryOpen(&cursor, address, bytes))
     return;
   here = (Word)cursor.at;
@@ -501,8 +503,12 @@ void EhFrameDescribed(UnwindRow row, Word at, Word address, ModuleBytes bytes)
   size = readAddress(&cursor, common.encoding & 0x0f);
   if (common.augmented)
     skip(&cursor, (uint64_t)readLEB(&cursor, FALSE));
-  if (cursor.bad || at - run.location >= size)
+  if (cursor.bad)
     return;
+  if (at - run.location >= size) {
+    row->kind = RowUNKNOWN;
+    return;
+  }
   if (common.signal) {
     row->kind = RowSIGNAL;
     return;

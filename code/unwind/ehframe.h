@@ -5,7 +5,7 @@
  * walk needs is kept: the CFA, and where the caller's rbp is saved.  The return address is always below the CFA.
  *
  * The bytes are those of a module that is loaded, and may be damaged: nothing outside the given bounds is read, and
- * what is not understood gives RowUNKNOWN.
+ * what is not understood gives RowBROKEN.
  *
  * Threads: any, at any time; signal handlers, too.  Nothing is allocated, locked or kept.
  * Design: design/unwind.md .row      Tests: test/unwind/ehframetest.c, test/fuzz/fuzzunwind.c
@@ -19,12 +19,13 @@
 #include "unwind/modulebytes.h"
 
 typedef enum RowKind {
-  RowUNKNOWN,   /* no description, a damaged one, or a rule that is not understood: the walk ends */
+  RowUNKNOWN,   /* no description tells of the instruction */
   RowOUTERMOST, /* the function says that it has no caller */
   RowRSP,       /* CFA = rsp + cfaOffset; rbp is at CFA + rbpOffset */
   RowRBP,       /* CFA = rbp + cfaOffset; rbp is at CFA + rbpOffset */
   RowREALIGNED, /* CFA = *(rbp + cfaOffset); rbp is at rbp + rbpOffset: functions that align their stack */
   RowSIGNAL,    /* a signal's frame: all registers are in the context at rsp */
+  RowBROKEN,    /* there is a description, but it is damaged, or has a rule that is not understood: the walk ends */
   RowLIMIT
 } RowKind;
 

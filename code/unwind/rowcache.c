@@ -33,7 +33,8 @@ static Bool modulePath(LoadedModule module, const struct link_map *link)
   return TRUE;
 }
 
-/* moduleRow -- the row of an address, from the module that has it; RowUNKNOWN: none has.  FALSE: ask again later. */
+/* moduleRow -- the row of an address, from the module that has it; RowUNKNOWN: none has.  FALSE: ask again later, what
+ * the row has is not known. */
 static Bool moduleRow(UnwindRow row, Word at, uint32_t generation)
 {
   const uint8_t *hdr, *base, *limit;
@@ -119,7 +120,9 @@ void RowCacheFind(UnwindRow row, Word at)
     return;
   }
   memset(row, 0, sizeof *row);
-  if (moduleRow(row, at, generation) && cached && (word = packed(row)) != 0)
+  if (!moduleRow(row, at, generation))
+    row->kind = RowBROKEN;
+  else if (cached && (word = packed(row)) != 0)
     cacheKeep(place, beside, scattered << (RowCacheSHIFT - 1) | word, generation);
 }
 

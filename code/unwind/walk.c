@@ -164,6 +164,8 @@ static __attribute__((noinline)) StepKind stepAny(StackFrame caller, StackRange 
     return signalCaller(caller, range, frame);
   case RowOUTERMOST:
     return StepOUTERMOST;
+  case RowBROKEN:
+    return StepBROKEN;
   default:
     return StackRangeIsBase(frame->sp) ? StepOUTERMOST : pointerCaller(caller, range, frame);
   }

@@ -311,6 +311,67 @@ static void testCoroutine(void)
   TapIs(wrong, 0, "a coroutine and its caller take turns: %zu stacks are libgcc's", compared);
 }
 
+/* ---- Descriptions that are not understood ---- */
+
+/* Each calls its argument, and says by a rule that a walk does not follow where its caller is: its CFA is by rbx, by an
+ * expression of r12, its return address is in r12, or the caller's rbp is. */
+__asm__(".text\n"
+        "byRbx: .cfi_startproc\npush %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset rbx, -16\nmov %rsp, %rbx\n"
+        ".cfi_def_cfa_register rbx\nand $-64, %rsp\nsub $64, %rsp\ncall *%rdi\nmov %rbx, %rsp\n"
+        ".cfi_def_cfa_register rsp\npop %rbx\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n"
+        "byExpression: .cfi_startproc\npush %r12\n.cfi_def_cfa_offset 16\n.cfi_offset r12, -16\nmov %rsp, %r12\n"
+        ".cfi_escape 0x0f, 2, 0x7c, 16\nsub $128, %rsp\ncall *%rdi\nmov %r12, %rsp\n.cfi_def_cfa rsp, 16\n"
+        "pop %r12\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n"
+        "inRegister: .cfi_startproc\npush %r12\n.cfi_def_cfa_offset 16\n.cfi_offset r12, -16\nmov 8(%rsp), %r12\n"
+        ".cfi_register rip, r12\nmovq $0, 8(%rsp)\ncall *%rdi\nmov %r12, 8(%rsp)\n.cfi_restore rip\n"
+        "pop %r12\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n"
+        "rbpElsewhere: .cfi_startproc\npush %r12\n.cfi_def_cfa_offset 16\n.cfi_offset r12, -16\nmov %rbp, %r12\n"
+        ".cfi_register rbp, r12\ncall *%rdi\nmov %r12, %rbp\n.cfi_restore rbp\n"
+        "pop %r12\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n");
+
+extern void byRbx(void (*)(void)) __attribute__((visibility("hidden")));
+extern void byExpression(void (*)(void)) __attribute__((visibility("hidden")));
+extern void inRegister(void (*)(void)) __attribute__((visibility("hidden")));
+extern void rbpElsewhere(void (*)(void)) __attribute__((visibility("hidden")));
+
+static Bool leftOut, endsBroken; /* of the last stack: is a caller missing in it, and does it end as broken? */
+
+__attribute__((noinline)) static void look(void)
+{
+  void *frames[framesMAX];
+  Count count = (Count)backtrace(frames, framesMAX), i = 0;
+  StackNumber number = StackWalkCaller(&theWalk, 0);
+
+  while (i < count && frames[i] != __builtin_return_address(0))
+    ++i;
+  leftOut = FALSE;
+  for (; number >= StackFIRST; number = nodes[number].parent, ++i)
+    leftOut |= i >= count || (Word)frames[i] - 1 != nodes[number].at;
+  endsBroken = number == StackBROKEN;
+}
+
+/* pointing -- the caller has a frame pointer, by which a guess would leave it out */
+__attribute__((noinline)) static void pointing(void (*function)(void (*)(void)))
+{
+  __asm__ volatile("" ::"r"(__builtin_frame_address(0)));
+  function(look);
+  __asm__ volatile("");
+}
+
+static void testDescribed(void)
+{
+  static void (*const functions[])(void (*)(void)) = {byRbx, byExpression, inRegister, rbpElsewhere};
+  static const char *const whats[] = {"whose CFA is by rbx", "whose CFA is an expression", "whose return address is in a register",
+                                      "whose caller's rbp is in a register"};
+  Index i;
+
+  for (i = 0; i < ARRAY_LENGTH(functions); ++i) {
+    StackWalkInit(&theWalk, 64);
+    pointing(functions[i]);
+    TapOk(!leftOut && endsBroken, "at a function %s the stack ends, and leaves no caller out", whats[i]);
+  }
+}
+
 /* ---- What must not fault
  * ---------------------------------------------------------------------------------------------- */
 
@@ -439,6 +500,7 @@ int main(void)
   testSignals(0, "a signal's handler");
   testSignals(SA_ONSTACK, "a handler on a stack of its own");
   testCoroutine();
+  testDescribed();
   testSmashed();
   testJump();
   testCheck();
