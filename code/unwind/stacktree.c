@@ -83,14 +83,18 @@ static StackNumber chainFind(StackNumber from, StackNumber to, StackNumber paren
 /* nodeMake -- a new node, put at the head of its chain; `looked` was looked through last, when its head was `head` */
 static StackNumber nodeMake(const StackNumber *looked, StackNumber head, StackNumber parent, Word at)
 {
-  uint64_t number = __atomic_fetch_add(&tree.given, 1, __ATOMIC_RELAXED);
-  StackNumber *chain = chainOf((StackNumber)number, parent, at), seen, found;
+  StackNumber *chain, seen, found;
+  uint64_t number;
   StackNode node;
 
+  if (__atomic_load_n(&tree.given, __ATOMIC_RELAXED) >= StackTreeMAX)
+    return parent | StackSHORT;
+  number = __atomic_fetch_add(&tree.given, 1, __ATOMIC_RELAXED);
   if (number >= StackTreeMAX) {
     __atomic_store_n(&tree.given, StackTreeMAX, __ATOMIC_RELAXED);
     return parent | StackSHORT;
   }
+  chain = chainOf((StackNumber)number, parent, at);
   seen = head = chain == looked ? head : 0; /* the border has been crossed: look through all of the other chain */
   node = &StackTreeNodes[number];
   __atomic_store_n(&node->parent, parent | StackSHORT, __ATOMIC_RELAXED);
@@ -112,11 +116,15 @@ static StackNumber nodeMake(const StackNumber *looked, StackNumber head, StackNu
 
 StackNumber StackTreeFind(StackNumber parent, Word at)
 {
-  StackNumber *chain = chainOf(StackFIRST, parent, at);
-  StackNumber head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
-  StackNumber number = chainFind(head, 0, parent, at);
+  StackNumber *chain, head, number;
 
   AVER_CRITICAL((parent & ~StackSHORT) < StackTreeMAX);
+  /* No frame's caller is one that numbers were not left for. */
+  if (UNLIKELY((parent & StackSHORT) != 0))
+    return parent;
+  chain = chainOf(StackFIRST, parent, at);
+  head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
+  number = chainFind(head, 0, parent, at);
   if (LIKELY(number != 0))
     return number;
   if (__atomic_load_n(&tree.given, __ATOMIC_RELAXED) > chainsBORDER) {
@@ -126,7 +134,7 @@ StackNumber StackTreeFind(StackNumber parent, Word at)
     if (number != 0)
       return number;
   }
-  return (parent & StackSHORT) != 0 ? parent : nodeMake(chain, head, parent, at);
+  return nodeMake(chain, head, parent, at);
 }
 
 void StackTreeUnload(Word base, Word limit)
