@@ -148,10 +148,26 @@ void *RawMapFrom(void *place, Size size, int protection, int flags, int fd, long
   return (unsigned long)result >= (unsigned long)-4095L ? NULL : (void *)result;
 }
 
+#define rawBIT(signal) ((uint64_t)1 << ((signal) - 1))
+
+enum { rawDEPTH = 2048 }; /* bytes of the stack that what is done between RawBegin and RawEnd needs, as a rule */
+
+/* rawTouch -- is there so much of the stack?  If not the program has its SIGSEGV now, and not in the midst of a change:
+ * its handler may be on another stack, and jump away. */
+static __attribute__((noinline)) void rawTouch(void)
+{
+  volatile char room[rawDEPTH];
+
+  room[0] = 0;
+  (void)room[0];
+}
+
 void RawBegin(RawMask mask)
 {
-  uint64_t all = UINT64_MAX;
+  /* Not signals that a thread causes by what it does: the kernel ends a program that blocks the one that it causes. */
+  uint64_t all = ~(rawBIT(SIGSEGV) | rawBIT(SIGBUS) | rawBIT(SIGFPE) | rawBIT(SIGILL) | rawBIT(SIGTRAP) | rawBIT(SIGSYS));
 
+  rawTouch();
   mask->bits = 0;
   mask->error = errno;
   (void)RawCall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask->bits, sizeof all);
