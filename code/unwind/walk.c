@@ -147,6 +147,25 @@ static StepKind pointerCaller(StackFrame caller, StackRange range, StackFrame fr
   return StepCALLER;
 }
 
+/* contextBegins -- was the frame never called?  makecontext puts the address of a function where a coroutine's first one
+ * looks for its return address.  That address is the first of a description, and no call stands before it.  A frame
+ * that a signal interrupted is none: there the word below is not its address. */
+static Bool contextBegins(StackRange range, StackFrame frame)
+{
+  UnwindRowStruct row;
+  Word back;
+
+  RowCacheFind(&row, frame->at + 1);
+  return row.kind != RowUNKNOWN && StackRangeWord(&back, range, frame->sp - sizeof(Word)) && back == frame->at + 1
+         && !calledTo(back);
+}
+
+/* undescribedCaller -- the caller of a frame of which no description tells */
+static StepKind undescribedCaller(StackFrame caller, StackRange range, StackFrame frame)
+{
+  return StackRangeIsBase(frame->sp) || contextBegins(range, frame) ? StepOUTERMOST : pointerCaller(caller, range, frame);
+}
+
 /* stepAny -- find the caller of any frame */
 static __attribute__((noinline)) StepKind stepAny(StackFrame caller, StackRange range, StackFrame frame)
 {
@@ -167,7 +186,7 @@ static __attribute__((noinline)) StepKind stepAny(StackFrame caller, StackRange 
   case RowBROKEN:
     return StepBROKEN;
   default:
-    return StackRangeIsBase(frame->sp) ? StepOUTERMOST : pointerCaller(caller, range, frame);
+    return undescribedCaller(caller, range, frame);
   }
 }
 

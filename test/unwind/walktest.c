@@ -36,7 +36,6 @@ static void told(StackNumber node, StackNumber parent, Word at)
 
 static __thread StackWalkStruct theWalk;
 static __thread uint64_t state;
-static __thread Bool coroutine; /* does the stack belong to one? */
 static __thread Count steps, wrong, compared, deepest;
 
 /* Functions of a section of their own, which the linker knows the bounds of. */
@@ -76,7 +75,7 @@ static Bool differs(StackNumber number, void **frames, Count count)
       return TRUE;
   }
   /* A coroutine begins with the address of a function that nobody called: libgcc ends there, too, for lack of a row. */
-  return left > 0 && (i != count || number != (coroutine ? StackBROKEN : StackWHOLE));
+  return left > 0 && (i != count || number != StackWHOLE);
 }
 
 static void show(StackNumber number, void **frames, Count count)
@@ -276,14 +275,12 @@ __attribute__((noinline)) static void yield(unsigned depth)
     yield(depth - 1);
   else
     (void)swapcontext(&routineContext, &mainContext);
-  coroutine = TRUE;
   compare();
 }
 
 static void routine(void)
 {
   for (;;) {
-    coroutine = TRUE;
     steps = 20;
     act(8);
     yield((unsigned)(TapRandom(&state) % 5));
@@ -304,7 +301,6 @@ static void testCoroutine(void)
   wrong = compared = 0;
   for (i = 0; i < 500; ++i) {
     (void)swapcontext(&mainContext, &routineContext);
-    coroutine = FALSE;
     steps = 20;
     act(8);
   }
