@@ -9,7 +9,11 @@
 #include "base/aver.h"
 #include "base/grow.h"
 
-enum { funcBackMAX = 64 }; /* functions before an address that are looked at */
+enum {
+  funcBackMAX = 64, /* functions before an address that are looked at */
+  funcLABEL = 16    /* rank of a symbol without type and size: hand-written assembly has such for functions, and for
+                       places in them */
+};
 
 /* funcSection -- the first section of a type that has symbols in it, or NULL */
 static ObjectSection funcSection(ObjectFile object, uint32_t type)
@@ -31,7 +35,7 @@ static Bool funcOf(Func func, ObjectFile object, const ElfSymbolStruct *symbol)
   func->rank = symbol->bind == STB_GLOBAL ? 0 : symbol->bind == STB_WEAK ? 1 : 2;
   return symbol->section != SHN_UNDEF && func->address != 0 &&
          (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
-          (symbol->type == STT_NOTYPE && func->size > 0)) &&
+          symbol->type == STT_NOTYPE) &&
          ObjectRuns(object, func->address);
 }
 
@@ -59,6 +63,11 @@ Bool FuncTableAdd(FuncTable table, ObjectFile object)
         func.name[0] == '\0' || func.name[0] == '$')
       continue;
     func.rank = (uint8_t)(func.rank * 4 + (func.name[0] == '_') + (func.name[0] == '_' && func.name[1] == '_'));
+    if (symbol.type == STT_NOTYPE && func.size == 0) {
+      if (func.name[0] == '.')
+        continue; /* of tools, which mark places by them */
+      func.rank = (uint8_t)(func.rank + funcLABEL);
+    }
     if (!ObjectTake(object, sizeof func))
       return TRUE; /* which the room says */
     if (!Grow(&table->func, &table->capacity, table->count, sizeof func))
@@ -79,10 +88,31 @@ static int funcCompare(const void *a, const void *b)
   return x->name < y->name ? -1 : x->name > y->name;
 }
 
+/* funcInner -- leave out labels that are places in a function */
+static void funcInner(FuncTable table)
+{
+  Count kept = 0;
+  uint64_t end = 0; /* of the functions so far */
+  Index i;
+
+  for (i = 0; i < table->count; ++i) {
+    const FuncStruct *func = &table->func[i];
+
+    if (func->rank >= funcLABEL && func->address < end)
+      continue;
+    if (func->size > 0 && func->address + func->size > end)
+      end = func->address + func->size;
+    table->func[kept++] = *func;
+  }
+  table->count = kept;
+}
+
 void FuncTableSort(FuncTable table)
 {
-  if (table->count > 0)
-    qsort(table->func, table->count, sizeof *table->func, funcCompare);
+  if (table->count == 0)
+    return;
+  qsort(table->func, table->count, sizeof *table->func, funcCompare);
+  funcInner(table);
   AVER(FuncCheck(table));
 }
 

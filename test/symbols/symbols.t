@@ -96,6 +96,35 @@ for my $compiler (qw(gcc clang)) {
     }
 }
 
+# ---- Assembly written by hand, whose symbols need not have a type or a size ----
+
+SKIP: {
+    skip 'no gcc, or no nm', 1 unless has('gcc') && has('nm');
+    spew("$Dir/hand.s", <<'S');
+        .text
+        .globl typed, global, sized
+        .type typed, @function
+typed:  nop
+        ret
+local:  nop
+        ret
+global: nop
+        ret
+        .type sized, @function
+sized:  nop
+inner:  nop
+        ret
+        .size sized, . - sized
+        .section .note.GNU-stack, "", @progbits
+S
+    my ($status) = run('gcc', '-shared', '-nostdlib', '-o', "$Dir/hand", "$Dir/hand.s");
+    my %at = map { /^(\S+) . (\w+)$/ ? ($2 => hex $1) : () } qx(nm $Dir/hand);
+    skip 'it cannot be linked', 1 if $status != 0 || !$at{typed};
+    my @names = map { s/\n.*//sr } (ours("$Dir/hand", [map { sprintf '%x', $_ } map { ($_, $_ + 1) } @at{qw(typed local global sized inner)}]))[2 .. 11];
+    is("@names", 'typed typed local local global global sized sized sized sized',
+        'a symbol without type and size names what follows it, but not within a function');
+}
+
 # ---- Files that were split, stripped, replaced, taken away ----
 
 my $whole = $file{'gcc-g-gdwarf-5'};
