@@ -178,8 +178,8 @@ static Bool replayPredicts(Replay replay)
          (report->measure.repeat == 0 || report->measure.repeat >= MeasureRunsMIN);
 }
 
-/* replayRecorded -- have the allocator that the program had ready, behind those that are printed if it is not among them:
- * a prediction compares with it */
+/* replayRecorded -- have the allocator that the program had ready, behind those that are printed if it is not among
+ * them: a prediction compares with it */
 static void replayRecorded(Replay replay)
 {
   Measure measure = &replay->report.measure;

@@ -56,8 +56,8 @@ typedef struct AMSSegStruct {
 _Static_assert(sizeof(AMSSegStruct) <= ChunkSegSTRIDE, "the descriptor of a segment has room for ours");
 
 /* A side table.  There is one for each slot of addresses, as large as a chunk, in which the pool has segments or has
- * had some.  The table says of each grain in the slot which kind of segment it belongs to, and has a mark for each unit.
- * Both are found from a reference by arithmetic, without a look at the segment. */
+ * had some.  The table says of each grain in the slot which kind of segment it belongs to, and has a mark for each
+ * unit. Both are found from a reference by arithmetic, without a look at the segment. */
 typedef struct AMSSideStruct {
   struct AMSSideStruct *next; /* the pool's, of another slot */
   uint8_t kind[ChunkGRAINS]; /* an AMSSeg... */

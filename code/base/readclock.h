@@ -1,4 +1,5 @@
-/* readclock.h -- a clock of the system, in ns, for whatever is no event.  Events have clocks of their own (plinth/clock.h).
+/* readclock.h -- a clock of the system, in ns, for whatever is no event.  Events have clocks of their own
+ * (plinth/clock.h).
  */
 #ifndef BASE_READCLOCK_H
 #define BASE_READCLOCK_H

@@ -4,8 +4,8 @@
  * has them, too; it is served in the pass of those who ask.  Modules are read before it where sites are to be told
  * apart by them (sitenumbers.h), and their symbols when the first name is asked for, behind the pass.
  *
- * Wrappers of malloc (wrappers.h) are left out of stacks, and what the user says: who called them is what a person wants
- * to know.
+ * Wrappers of malloc (wrappers.h) are left out of stacks, and what the user says: who called them is what a person
+ * wants to know.
  *
  * Always true: names are numbers in `strings`
  *

@@ -171,8 +171,8 @@ static Res batchAppend(Batch batch)
   return ResOK;
 }
 
-/* batchOffer -- offer one message to the receiver.  At the end of the recording the receiver is waited for, until it takes
- * nothing any more. */
+/* batchOffer -- offer one message to the receiver.  At the end of the recording the receiver is waited for, until it
+ * takes nothing any more. */
 static Res batchOffer(Batch batch, const void *message, Size size, Bool header)
 {
   Res res = PlinthOffer(batch->forward, message, size, header);

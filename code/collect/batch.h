@@ -5,8 +5,8 @@
  * program's buffers fill up.
  *
  * If the log is a file and is sent elsewhere, too, the file gets everything.  The batch waits for the other way out
- * (the receiver) as long as that accepts something now and then.  What the receiver does not accept goes to the file only,
- * and is counted.
+ * (the receiver) as long as that accepts something now and then.  What the receiver does not accept goes to the file
+ * only, and is counted.
  *
  * Always true (BatchCheck):
  *   written <= used <= BatchSIZE;  passed <= used, and 0 without a receiver

@@ -1,8 +1,8 @@
 /* recordingwait.c -- signals, and waiting for a program's end
  *
- * From RecordingSignals on signals wait until they are read from a descriptor, with which the collector can be waited for,
- * too.  Who ignores ended children, as we may have been told to, learns no status.  A write past the limit on file sizes
- * fails, like one to a full disk.
+ * From RecordingSignals on signals wait until they are read from a descriptor, with which the collector can be waited
+ * for, too.  Who ignores ended children, as we may have been told to, learns no status.  A write past the limit on file
+ * sizes fails, like one to a full disk.
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

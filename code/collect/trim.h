@@ -4,8 +4,8 @@
  * what they are, so others may append and read meanwhile, and the log is sound at every moment.  A line in a header
  * block that is appended first tells how much was cut away.
  *
- * Blocks go in the order of their levels.  Those of frequent kinds go first, but for the newest.  Those of rare kinds go
- * when what is left of old blocks takes half of the limit: without that, samples of a recording of many hours would
+ * Blocks go in the order of their levels.  Those of frequent kinds go first, but for the newest.  Those of rare kinds
+ * go when what is left of old blocks takes half of the limit: without that, samples of a recording of many hours would
  * leave no room for the newest events.  Blocks that define things stay as long as they and the newest eighth of the log
  * fit; of header blocks those stay that something needs.
  *

@@ -276,8 +276,8 @@ static Size emitterPiece(const char *places)
   return length;
 }
 
-/* emitterNumber -- which file of the family's is to be at this place, into `number`; NULL: this is no family, or the place is
- * none of a file.  The family's files are named in the order of their places. */
+/* emitterNumber -- which file of the family's is to be at this place, into `number`; NULL: this is no family, or the
+ * place is none of a file.  The family's files are named in the order of their places. */
 static const char *emitterNumber(char number[PlinthFileTellMAX + 1], const char **familyIO, const char *place)
 {
   Size length = strcspn(*familyIO, "+");

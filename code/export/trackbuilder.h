@@ -5,8 +5,8 @@
  * come in pairs (XBegin and XEnd, XStart and XEnd, XRequest and XAcquire, XReach and XResume) make a slice of it,
  * others a mark, and the live heap, samples and what programs count themselves make counters.
  *
- * Thinned, a counter is written at most twice in so long: as it was at the end, and its peak if that was higher; of marks
- * and slices of one type in one lane the first is drawn, and slices that are longer.
+ * Thinned, a counter is written at most twice in so long: as it was at the end, and its peak if that was higher; of
+ * marks and slices of one type in one lane the first is drawn, and slices that are longer.
  *
  * trackbuilder.c takes events and has the lanes; trackplan.c knows types, and trackcounter.c has the counters.
  *
@@ -14,8 +14,9 @@
  * times do.  A process comes before its threads and counters, and these before what is in them; slices of a lane nest,
  * and all of them end.
  *
- * Always true (TrackCheck, but not once `failed`): a counter's number is its place in `counter`, from 1; a lane has at most
- * TrackDepthMAX slices, and is its thread's client; a process counts the slices of its lanes; what is in a queue waits.
+ * Always true (TrackCheck, but not once `failed`): a counter's number is its place in `counter`, from 1; a lane has at
+ * most TrackDepthMAX slices, and is its thread's client; a process counts the slices of its lanes; what is in a queue
+ * waits.
  *
  * Always true: counters and lanes that wait do so in the order in which they began to, because all wait equally long;
  * what is due comes before the next event does.  Where the sink is not strict, the heap may tell later of what happened

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A counter that changes is written at once, and waits from then on: when it is due it is written again if it has another
- * value, and waits again, or else it rests until it changes.
+ * A counter that changes is written at once, and waits from then on: when it is due it is written again if it has
+ * another value, and waits again, or else it rests until it changes.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,8 @@ static Bool counterHigher(TrackCounter counter, uint64_t a, uint64_t b)
   return LIKELY(!counter->real) ? a > b : TrackReal(a) > TrackReal(b);
 }
 
-/* counterWrite -- write a value, at the counter's last time or later: at a log's end the heap may report earlier times */
+/* counterWrite -- write a value, at the counter's last time or later: at a log's end the heap may report earlier
+ * times */
 static void counterWrite(TrackBuilder builder, TrackCounter counter, uint64_t value, uint64_t time)
 {
   if (time > counter->at)

@@ -47,8 +47,8 @@ extern Bool GrantLogTake(Plinth plinthReturn, const char *place);
  * none */
 extern Plinth GrantLog(void);
 
-/* GrantLogPass -- programs that are executed from now on have the log's descriptor, because they may not be able to open
- * the log; or they do not have it */
+/* GrantLogPass -- programs that are executed from now on have the log's descriptor, because they may not be able to
+ * open the log; or they do not have it */
 extern void GrantLogPass(Bool pass);
 
 #endif /* HANDOVER_COLLECTORGRANT_H */

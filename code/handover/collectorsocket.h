@@ -7,8 +7,8 @@
  * to a request, and for room in the collector's queue for a note: a second at most, and only if no process of the
  * family has just waited in vain.
  *
- * Design: design/collector.md .meet, .meet.still, .wake      Tests: test/handover/handovertest.c, test/handover/still.t,
- * test/collect/collect.t
+ * Design: design/collector.md .meet, .meet.still, .wake      Tests: test/handover/handovertest.c,
+ * test/handover/still.t, test/collect/collect.t
  */
 #ifndef HANDOVER_COLLECTORSOCKET_H
 #define HANDOVER_COLLECTORSOCKET_H

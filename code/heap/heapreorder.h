@@ -8,9 +8,9 @@
  * no other thread's event can come late.
  *
  * Always true (HeapReorderCheck):
- *   held <= HeapBoundEVENTS;  each held event is in the list of all, and in the queue of its thread on its address, both
- *   in the order of arrival;  the first of each queue, and no other, is in the list of its address's bucket, in the
- *   order of arrival;  between two events no bucket is `dirty`
+ *   held <= HeapBoundEVENTS;  each held event is in the list of all, and in the queue of its thread on its address,
+ *   both in the order of arrival;  the first of each queue, and no other, is in the list of its address's bucket, in
+ *   the order of arrival;  between two events no bucket is `dirty`
  *   the first of a queue that is not `due` was tried, and nothing that decides whether it can be true has changed since
  *   no operation is earlier than the one before
  *

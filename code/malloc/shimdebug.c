@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pool is served by its class's functions.  Each function here first notes the stack of its caller: that is one of
- * our wrappers, or the program, if the wrapper jumped here.  Stacks have no frames of ours (design/unwind.md .emit.own).
+ * our wrappers, or the program, if the wrapper jumped here.  Stacks have no frames of ours (design/unwind.md
+ * .emit.own).
  */
 #include "malloc/shimdebug.h"
 

@@ -1,7 +1,7 @@
 /* shimdebug.h -- a program's malloc from a debug pool: who allocates and who frees is kept with each object
  *
- * Sites (mm/pooldebug.h) are numbers of stacks (unwind/stacktree.h), whatever stacks events have.  In the child of a fork
- * they mean what they meant in its parent.
+ * Sites (mm/pooldebug.h) are numbers of stacks (unwind/stacktree.h), whatever stacks events have.  In the child of a
+ * fork they mean what they meant in its parent.
  *
  * Design: design/mm.md .debug      Tests: test/mm/debug.t
  */

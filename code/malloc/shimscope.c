@@ -147,8 +147,8 @@ Bool ShimScopeFind(void **functionReturn, const void *module, const char *name, 
   return TRUE;
 }
 
-/* scopeEnd -- the last module that was loaded at the start, as the first call finds it: malloc makes that before any code
- * of the program runs */
+/* scopeEnd -- the last module that was loaded at the start, as the first call finds it: malloc makes that before any
+ * code of the program runs */
 static const struct link_map *scopeEnd(const struct link_map *module)
 {
   static const struct link_map *end; /* atomic */

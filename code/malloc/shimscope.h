@@ -1,9 +1,9 @@
 /* shimscope.h -- a function behind this library's, found in the symbol tables of what was loaded at the start
  *
- * dlsym waits for the loader's lock, and the thread that has it may load a library whose constructor waits for ours.  And
- * it drops the message that a failed call of the program's has left for dlerror; a program may well call a function that
- * we wrap before it asks for that: `throw runtime_error(dlerror())` allocates the exception first.  So what comes next is
- * looked for here, without a call of the dynamic loader's, a lock or memory.
+ * dlsym waits for the loader's lock, and the thread that has it may load a library whose constructor waits for ours.
+ * And it drops the message that a failed call of the program's has left for dlerror; a program may well call a function
+ * that we wrap before it asks for that: `throw runtime_error(dlerror())` allocates the exception first.  So what comes
+ * next is looked for here, without a call of the dynamic loader's, a lock or memory.
  *
  * Design: design/shim.md .shim.scope      Tests: test/malloc/dlerror.t, test/malloc/loader.t,
  * test/malloc/shimscopetest.c

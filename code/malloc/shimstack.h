@@ -52,8 +52,8 @@ extern void ShimSite(const void *site);
 /* ShimCode -- the same for an event that has an address in code, which no call returns to */
 extern void ShimCode(Word at);
 
-/* ShimStackKeep -- numbers are kept where this file does not know: the child of a fork goes on with its parent's, instead
- * of giving them out anew.  Before a second thread begins.
+/* ShimStackKeep -- numbers are kept where this file does not know: the child of a fork goes on with its parent's,
+ * instead of giving them out anew.  Before a second thread begins.
  * cost: the child emits an event for each frame, if the log has frames */
 extern void ShimStackKeep(void);
 

@@ -1,8 +1,8 @@
 /* arena.h -- an arena owns address space, commits it, and hands it out in grains
  *
  * Address space is reserved in chunks (chunk.h), the first ones at creation, further ones as needed.  Memory that comes
- * back stays committed as spare up to the spare limit, and, where nobody has set that, what was in use lately, too; what
- * is above is decommitted, in each chunk from the top.
+ * back stays committed as spare up to the spare limit, and, where nobody has set that, what was in use lately, too;
+ * what is above is decommitted, in each chunk from the top.
  *
  * Always true (ArenaCheck):
  *   committed == grains used + grains spare, headers included, in bytes

@@ -2,9 +2,9 @@
  *
  *   PAWPRINT_POOLS=Arena.spare=0,SGF.emptySlabs=16
  *
- * They stand above those that the program asks for, so that whoever runs it, or replays its recording (replay --search),
- * can try others.  Each is CLASS.PARAMETER=NUMBER; Arena.spare is the limit of spare memory.  The variable is read once,
- * when the first arena or pool is made; programs that are set-user-id do not have it.
+ * They stand above those that the program asks for, so that whoever runs it, or replays its recording (replay
+ * --search), can try others.  Each is CLASS.PARAMETER=NUMBER; Arena.spare is the limit of spare memory.  The variable
+ * is read once, when the first arena or pool is made; programs that are set-user-id do not have it.
  *
  * Design: design/mm.md .settings      Tests: test/mm/settings.t, test/replay/allocatorstest.c
  */

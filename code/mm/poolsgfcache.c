@@ -202,8 +202,8 @@ Bool SlabLeads(Slab slab, Word link)
   return link == SlabEnd(slab) || (offset % slab->blockSize == 0 && offset / slab->blockSize < SlabCarved(slab));
 }
 
-/* The fast path follows a link to any place near its block.  If no block is where the list goes on, the link was that of
- * a block which was handed out since, and nobody knows any more which one. */
+/* The fast path follows a link to any place near its block.  If no block is where the list goes on, the link was that
+ * of a block which was handed out since, and nobody knows any more which one. */
 void SlabBroken(Slab slab)
 {
   Word at = slab->free & ~(Word)1;

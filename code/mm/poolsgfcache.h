@@ -10,7 +10,8 @@
  * twice by the link that is still in it.
  *
  * Behind the last block of a slab, and behind a large object, is a fence where there is room: a word that depends on
- * SlabKey and its address.  Whoever writes there is found when the fence is next looked at, which the fast paths do not.
+ * SlabKey and its address.  Whoever writes there is found when the fence is next looked at, which the fast paths do
+ * not.
  *
  * Always true (SlabCheck, SGFCacheCheck):
  *   used + length of free == SlabCarved <= capacity     blocks on `remote` count as used
@@ -250,8 +251,8 @@ extern void SGFCacheNotice(SGFCache cache, Slab slab);
 /* SlabLeads -- is a decoded link of the slab's one to a block of it that was ever used, or the end? */
 extern Bool SlabLeads(Slab slab, Word link);
 
-/* SlabBroken -- the free list of an own slab is broken, at its head or on the way there: say so, and if the program goes
- * on leave all blocks used */
+/* SlabBroken -- the free list of an own slab is broken, at its head or on the way there: say so, and if the program
+ * goes on leave all blocks used */
 extern void SlabBroken(Slab slab) __attribute__((cold, noinline));
 
 /* SGFRemoteFree -- pass a block back to a slab of another cache */

@@ -356,8 +356,8 @@ void UnrecordedHidden(Unrecorded unrecorded, const char *path, unsigned lack, Bo
     ++name->hidden;
 }
 
-/* unrecordedStill -- does a process still run what exec was given, and not another program that this has become?  It runs
- * that file, or is called so: a script, or a link. */
+/* unrecordedStill -- does a process still run what exec was given, and not another program that this has become?  It
+ * runs that file, or is called so: a script, or a link. */
 static Bool unrecordedStill(const UnrecordedWaitStruct *wait, const char *program)
 {
   const char *slash = strrchr(wait->path, '/'), *file = slash != NULL ? slash + 1 : wait->path;

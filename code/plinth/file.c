@@ -121,8 +121,8 @@ static Bool fileHoldsNothing(int fd)
   return RawStat(fd, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
-/* fileMake -- make the file, or open the one of the family's; -1: it cannot be had.  A family has one log: a file of its
- * name in another root folder, or made later, is another one. */
+/* fileMake -- make the file, or open the one of the family's; -1: it cannot be had.  A family has one log: a file of
+ * its name in another root folder, or made later, is another one. */
 static long fileMake(const char *path, const char *family, const char **reasonReturn)
 {
   int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;

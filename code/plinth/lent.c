@@ -226,8 +226,8 @@ void LentForked(uint32_t pid)
   lentOpening = lentPutting = LentActive = lentDepth = lentPuts = 0;
 }
 
-/* Only tests call it: other threads enter and drop numbers at any time, without a lock, and in the child of a fork there
- * are none. */
+/* Only tests call it: other threads enter and drop numbers at any time, without a lock, and in the child of a fork
+ * there are none. */
 Bool LentCheck(void)
 {
   Count numbers = 0;

@@ -123,8 +123,8 @@ extern Bool PlinthCheck(Plinth plinth);
 enum { PlinthFileTellMAX = 3 * 20 + 2 };
 extern void PlinthFileTell(Text text, uint64_t device, uint64_t inode, uint64_t birth);
 
-/* PlinthFileLeave -- if the plinth's file is one of those that `family` names, keep its descriptor open across exec, if it
- * is to be passed on, or else do not
+/* PlinthFileLeave -- if the plinth's file is one of those that `family` names, keep its descriptor open across exec, if
+ * it is to be passed on, or else do not
  * PlinthFileInherit -- the descriptor that the previous program of the process has kept open so; -1: there is none.
  * It is not kept open across the next exec unless PlinthFileLeave is called again. */
 extern void PlinthFileLeave(Plinth plinth, const char *family, Bool pass);

@@ -78,8 +78,8 @@ extern Size RawPeek(void *room, const void *from, Size size);
 extern void *RawMapFrom(void *place, Size size, int protection, int flags, int fd, long offset);
 #define RawMapAt(place, size, protection, flags, fd) RawMapFrom(place, size, protection, flags, fd, 0)
 
-/* RawBegin, RawEnd -- block all signals but those that the thread itself causes; let them through as before, and restore
- * errno.  Where the stack is about to overflow RawBegin does it, before anything is changed. */
+/* RawBegin, RawEnd -- block all signals but those that the thread itself causes; let them through as before, and
+ * restore errno.  Where the stack is about to overflow RawBegin does it, before anything is changed. */
 extern void RawBegin(RawMask maskReturn);
 extern void RawEnd(RawMask mask);
 

@@ -1,12 +1,12 @@
-/* drift.h -- how far the bytes that live in a replay may be from those that lived in the program, within a span in which
- * threads are free to run in any order
+/* drift.h -- how far the bytes that live in a replay may be from those that lived in the program, within a span in
+ * which threads are free to run in any order
  *
- * A thread does its own operations in their order.  So what it adds to the bytes that live is, at any moment, what it had
- * added after one of its operations in the span: between the least and the most that it ever had.  Threads are taken as
- * independent of each other, so their ranges add up as squares.
+ * A thread does its own operations in their order.  So what it adds to the bytes that live is, at any moment, what it
+ * had added after one of its operations in the span: between the least and the most that it ever had.  Threads are
+ * taken as independent of each other, so their ranges add up as squares.
  *
- * Always true: least <= now <= most of each thread, and least <= 0 <= most;  the square is the sum of the squares of the
- * ranges of all threads that have done something in the span.
+ * Always true: least <= now <= most of each thread, and least <= 0 <= most;  the square is the sum of the squares of
+ * the ranges of all threads that have done something in the span.
  *
  * Design: design/replayer.md .script.drift      Tests: test/replay/drifttest.c
  */

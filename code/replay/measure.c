@@ -41,7 +41,8 @@ MeasureRangeStruct MeasureRange(double *numbers, Count n)
   Index skip = 0; /* numbers at each end that are outside */
 
   AVER(n > 0);
-  /* The middle n - 1 - 2 skip are 1.645 sqrt(n) or more: that many are on either side of the median nine times in ten */
+  /* The middle n - 1 - 2 skip are 1.645 sqrt(n) or more: that many are on either side of the median nine times in
+   * ten */
   while (2 * skip + 4 <= n && (double)((n - 3 - 2 * skip) * (n - 3 - 2 * skip)) >= 2.706 * (double)n)
     ++skip;
   qsort(numbers, n, sizeof *numbers, measureCompareReal);

@@ -60,8 +60,8 @@ typedef struct MeasureStruct {
 extern void MeasureRun(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params,
                        void (*say)(void *data, const char *name), void *data);
 
-/* MeasureAllocation -- find out what the program's own allocator takes, after MeasureRun, of which it was the reference:
- * what a replay with it takes that one without an allocator does not */
+/* MeasureAllocation -- find out what the program's own allocator takes, after MeasureRun, of which it was the
+ * reference: what a replay with it takes that one without an allocator does not */
 extern void MeasureAllocation(Measure measure, ReplayRun run, int file, const PlayParamsStruct *params);
 
 /* MeasureNow -- seconds of a clock that never goes back */

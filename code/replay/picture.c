@@ -1,5 +1,5 @@
-/* picture.c -- a page with a picture: resident bytes over time with each allocator, of the program itself, and the bytes
- * that live
+/* picture.c -- a page with a picture: resident bytes over time with each allocator, of the program itself, and the
+ * bytes that live
  *
  * SPDX-License-Identifier: BSD-2-Clause
  */

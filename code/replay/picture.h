@@ -1,5 +1,5 @@
-/* picture.h -- a page with a picture: resident bytes over time with each allocator, of the program itself, and the bytes
- * that live
+/* picture.h -- a page with a picture: resident bytes over time with each allocator, of the program itself, and the
+ * bytes that live
  *
  * For the picture each allocator runs once more, so that looking at memory costs nothing where time is measured.
  *

@@ -1,7 +1,7 @@
 /* scripttables.h -- the file of a script while it is compiled, and the tables that stand at its end
  *
- * What is written goes to the file at once; tables grow in memory until all is known.  The first failure stays in `res`:
- * whoever compiles goes on, and looks once.  One thread at a time.
+ * What is written goes to the file at once; tables grow in memory until all is known.  The first failure stays in
+ * `res`: whoever compiles goes on, and looks once.  One thread at a time.
  *
  * Design: design/replayer.md .script      Tests: test/replay/scripttest.c
  */

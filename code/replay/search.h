@@ -3,8 +3,9 @@
  * There are more settings than there is time to measure each as often as its difference from another needs.  So all run
  * once; the worse half is dropped, and the others run twice; and so on (successive halving), until a few are left, for
  * which the rest of the time is spent.  Better is who takes less processor time and less memory: of two that differ
- * both ways, neither is.  The allocator that the program had stays to the end, because all are compared with it; and an allocator as it is
- * stays as long as one of its settings does, because a setting is worth nothing that cannot be told from none.
+ * both ways, neither is.  The allocator that the program had stays to the end, because all are compared with it; and an
+ * allocator as it is stays as long as one of its settings does, because a setting is worth nothing that cannot be told
+ * from none.
  *
  * Design: design/replayer.md .search      Tests: test/replay/searchtest.c, test/replay/replay.t
  */

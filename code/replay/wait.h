@@ -1,7 +1,8 @@
 /* wait.h -- a thread of a replay waits until a counter has come so far
  *
  * Who waits looks a few times, then gives up the processor a few times, and then sleeps until it is woken.  With more
- * threads than processors, whoever only looks or gives up the processor keeps the thread from running that it waits for.
+ * threads than processors, whoever only looks or gives up the processor keeps the thread from running that it waits
+ * for.
  *
  * Counters only rise.  Those who sleep do so at a word, which is 1 while there may be some.  Who raises the counter
  * calls WaitWake at once, or at least before it waits or ends itself.  Both sides exchange the word: if the sleeper was

@@ -187,8 +187,8 @@ static Bool sourceWrong(Source source, const char *option, const char *error)
   return FALSE;
 }
 
-/* sourceNot -- what an option asks for could not be made: it is wrong, or there was no memory; FALSE: reported, with the
- * status */
+/* sourceNot -- what an option asks for could not be made: it is wrong, or there was no memory; FALSE: reported, with
+ * the status */
 static Bool sourceNot(Source source, const char *option, const char *error, Res res, int *statusReturn)
 {
   if (res != ResMEMORY)

@@ -39,8 +39,8 @@ extern Count CallsFind(Call call, Calls calls, LogProcess process, uint64_t time
 extern void CallsName(Text text, Calls calls, Call call, Index i);
 
 /* CallsParam -- is parameter `param` of a type the number of a stack?
- * CallsStack -- append the calls of a stack, the innermost first: "f < g < main"; "..." stands for what was not recorded,
- * and "?" for what is not known */
+ * CallsStack -- append the calls of a stack, the innermost first: "f < g < main"; "..." stands for what was not
+ * recorded, and "?" for what is not known */
 extern Bool CallsParam(EventType type, Index param);
 extern void CallsStack(Text text, Calls calls, LogProcess process, uint64_t time, uint32_t stack);
 

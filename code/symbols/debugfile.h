@@ -1,8 +1,8 @@
 /* debugfile.h -- finds the file in which a module's debug information is, if that is not in the module
  *
  * Looked for by build id in the folders of PAWPRINT_DEBUG_PATH and in /usr/lib/debug, then by the name that the module
- * gives (.gnu_debuglink).  One that does not belong to the module, by its build id or else by its checksum, is none; nor
- * is one that would have to be read to its end for that, and is too large (`room`).
+ * gives (.gnu_debuglink).  One that does not belong to the module, by its build id or else by its checksum, is none;
+ * nor is one that would have to be read to its end for that, and is too large (`room`).
  *
  * Design: design/symbols.md .debugfile      Tests: test/symbols/symbols.t
  */

@@ -1,7 +1,7 @@
 /* functable.h -- the functions of an object file's symbol table
  *
- * Always true (FuncCheck): functions are sorted by address; those of one address stand together, the best name first.  No
- * symbol without type and size is inside a function that has a size.
+ * Always true (FuncCheck): functions are sorted by address; those of one address stand together, the best name first.
+ * No symbol without type and size is inside a function that has a size.
  *
  * Design: design/symbols.md .table      Tests: test/symbols/symbolstest.c
  */

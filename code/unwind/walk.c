@@ -147,8 +147,8 @@ static StepKind pointerCaller(StackFrame caller, StackRange range, StackFrame fr
   return StepCALLER;
 }
 
-/* contextBegins -- was the frame never called?  makecontext puts the address of a function where a coroutine's first one
- * looks for its return address.  That address is the first of a description, and no call stands before it.  A frame
+/* contextBegins -- was the frame never called?  makecontext puts the address of a function where a coroutine's first
+ * one looks for its return address.  That address is the first of a description, and no call stands before it.  A frame
  * that a signal interrupted is none: there the word below is not its address. */
 static Bool contextBegins(StackRange range, StackFrame frame)
 {

@@ -39,8 +39,8 @@ typedef struct sizesViewStruct {
   sizesRowStruct class[sizesClasses], sum;
 } sizesViewStruct, *sizesView;
 
-/* sizesNumber -- of a size in a process; 0: there was no memory, now or before.  Then the book lacks what was not entered,
- * and nothing is entered any more. */
+/* sizesNumber -- of a size in a process; 0: there was no memory, now or before.  Then the book lacks what was not
+ * entered, and nothing is entered any more. */
 static inline uint32_t sizesNumber(sizesView view, Index process, uint64_t size)
 {
   uint32_t number = view->failed ? 0 : SiteNumbersOf(&view->numbers, (uint32_t)process, size + 1, FALSE, 0);
