@@ -292,6 +292,8 @@ static int recordingProgram(Recording recording, char **arguments)
   if (recording->range != NULL && (recording->range[0] == '\0' || strlen(recording->range) > 120))
     return OptionUsage(recording->tool, "--range %s: it is the name of a module, such as libfoo.so, or LO-HI",
                        recording->range);
+  if (recording->range != NULL && RecordingRangeEmpty(recording->range))
+    return OptionUsage(recording->tool, "--range %s: no address is between these; LO is less than HI", recording->range);
   if (recording->debug && !recording->manage)
     return OptionUsage(recording->tool, "--debug is about Pawprint's own pools; it needs --mode manage");
   if (recording->stackFrees && recording->stack < 2)

@@ -175,7 +175,9 @@ extern void RecordingSummary(Recording recording, Count running);
 extern void RecordingSent(Recording recording, Count running);
 
 /* collect/recordingrange.c: RecordingRange -- has the log no module of the name that --range gives?  Then `line` says
- * so, with the names of those that there are.  NULL: no range was given. */
+ * so, with the names of those that there are.  NULL: no range was given.
+ * RecordingRangeEmpty -- is it LO-HI with no address between them? */
+extern Bool RecordingRangeEmpty(const char *range);
 extern Bool RecordingRange(char *line, Size size, const char *range, Log log);
 
 #endif /* COLLECT_RECORDING_H */

@@ -28,16 +28,23 @@ typedef struct rangeStruct {
 } rangeStruct, *Range;
 
 /* rangeAddresses -- is it LO-HI? */
-static Bool rangeAddresses(const char *range)
+static Bool rangeAddresses(uint64_t *low, uint64_t *high, const char *range)
 {
   char *end;
 
-  (void)strtoull(range, &end, 16);
+  *low = strtoull(range, &end, 16);
   if (end == range || *end != '-')
     return FALSE;
   range = end + 1;
-  (void)strtoull(range, &end, 16);
+  *high = strtoull(range, &end, 16);
   return end != range && *end == '\0';
+}
+
+Bool RecordingRangeEmpty(const char *range)
+{
+  uint64_t low, high;
+
+  return rangeAddresses(&low, &high, range) && low >= high;
 }
 
 static int rangeChoose(void *data, LogProcess process, EventType type)
@@ -110,10 +117,11 @@ Bool RecordingRange(char *line, Size size, const char *wanted, Log log)
 {
   PawRequest request = {.size = sizeof request, .to = UINT64_MAX, .count = UINT64_MAX, .kinds = UINT32_MAX,
                         .choose = rangeChoose, .event = rangeEvent};
+  uint64_t low, high;
   Range range;
   Bool lacks;
 
-  if (wanted == NULL || rangeAddresses(wanted) || (range = calloc(1, sizeof *range)) == NULL)
+  if (wanted == NULL || rangeAddresses(&low, &high, wanted) || (range = calloc(1, sizeof *range)) == NULL)
     return FALSE;
   range->wanted = wanted;
   request.data = range;

@@ -242,7 +242,7 @@ ranged(sprintf('%#x-%x', $low, $limit), [$low, $limit]);
 }
 
 # What cannot be had is refused.
-for (['-r', 'libc.so', '-s', 1], ['-r', ''], ['-s', 'deep'], ['--stack-frees'], ['-s', 1, '--stack-frees']) {
+for (['-r', 'libc.so', '-s', 1], ['-r', ''], ['-r', '5-3'], ['-r', '0x10-0x10'], ['-s', 'deep'], ['--stack-frees'], ['-s', 1, '--stack-frees']) {
     my ($status, $out, $err) = run("$B/bin/eventrec", @$_, '-o', "$Dir/no.paw", 'true');
     is $status, 125, "@$_ is a usage error";
     like $err, qr/--(?:stack|range)/, 'which names the option';
