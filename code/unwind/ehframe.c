@@ -55,13 +55,18 @@ static uint64_t readBytes(Cursor cursor, Size size)
   return value;
 }
 
-/* readLEB -- a number of DWARF's variable length; `sign`: with its sign */
+/* readLEB -- a number of DWARF's variable length; `sign`: with its sign.  LebGet would read memory that may be gone. */
 static int64_t readLEB(Cursor cursor, Bool sign)
 {
-  unsigned bits;
-  uint64_t value = LebGet(&bits, &cursor->at, cursor->limit);
+  uint64_t byte, value = 0;
+  unsigned bits = 0;
 
-  cursor->bad |= bits == 0;
+  do {
+    byte = readBytes(cursor, 1);
+    if (bits < 64)
+      value |= (byte & 0x7f) << bits;
+    bits += 7;
+  } while (byte >= 0x80);
   return sign ? LebSigned(value, bits) : (int64_t)value;
 }
 
