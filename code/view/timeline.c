@@ -40,14 +40,13 @@ typedef struct timelineSliceStruct {
 } timelineSliceStruct, *timelineSlice;
 
 typedef struct timelineViewStruct {
-  ViewHeap shared;         /* it begins where the log does */
+  ViewHeap shared;
   OfProcess of;
   Footprint footprint;
   uint64_t start;          /* ns: of the log; */
   uint64_t from, to;       /* of the view, the second exclusive */
   Count slices;
   timelineSlice slice;     /* owned */
-  timelineSliceStruct before; /* what was counted before `from`, which is not shown */
   HeapSumStruct live;
   Index heapAt, memoryAt;
   Index near;              /* the slice of the time that was looked for last, */
@@ -103,28 +102,9 @@ static inline void timelineTo(timelineView view, Index *at, Index next, Timeline
   }
 }
 
-/* timelineFirst -- the first slice begins with this value of a row */
-static void timelineFirst(timelineView view, TimelineRow row, uint64_t value)
-{
-  view->slice[0].end[row] = view->slice[0].most[row] = value;
-}
-
-/* timelineEarlier -- an operation before the view has changed what lives */
-static timelineSlice timelineEarlier(timelineView view, HeapOperation operation)
-{
-  HeapSumTell(&view->live, operation);
-  if (view->heapAt == 0) {
-    timelineFirst(view, TimelineLIVE, view->live.bytes);
-    timelineFirst(view, TimelineOBJECTS, view->live.objects);
-  }
-  return &view->before;
-}
-
 /* timelineHeap -- an operation has changed what lives; its slice */
 static inline timelineSlice timelineHeap(timelineView view, HeapOperation operation)
 {
-  if (UNLIKELY(operation->time < view->from))
-    return timelineEarlier(view, operation);
   timelineTo(view, &view->heapAt, timelineAt(view, operation->time), TimelineLIVE, TimelineOBJECTS);
   HeapSumTell(&view->live, operation);
   timelineNow(view, TimelineLIVE, view->heapAt, view->live.bytes);
@@ -172,12 +152,6 @@ static void timelineEvent(void *data, LogEvent event)
 
   if (UNLIKELY(view->of != NULL) && OfProcessBefore(view->of, event->process->number))
     return;
-  if (UNLIKELY(event->time < view->from)) {
-    FootprintEvent(view->footprint, event);
-    timelineFirst(view, TimelineMAPPED, FootprintNow(view->footprint, FootprintMAPPED));
-    timelineFirst(view, TimelineRESIDENT, FootprintNow(view->footprint, FootprintRESIDENT));
-    return;
-  }
   ++view->slice[at].events;
   timelineTo(view, &view->memoryAt, at, TimelineMAPPED, TimelineRESIDENT);
   FootprintEvent(view->footprint, event);
@@ -203,7 +177,7 @@ static Res timelineCreate(void **viewReturn, ViewWants wants)
 
   if (view == NULL)
     return ResMEMORY;
-  view->shared = wants->whole;
+  view->shared = wants->heap;
   view->of = wants->of;
   view->slices = wants->slices;
   AVER(view->slices > 0);
@@ -216,7 +190,7 @@ static Res timelineCreate(void **viewReturn, ViewWants wants)
     return ResMEMORY;
   }
   client.heap.data = view;
-  ViewHeapJoin(wants->whole, &client);
+  ViewHeapJoin(wants->heap, &client);
   *viewReturn = view;
   return ResOK;
 }

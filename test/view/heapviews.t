@@ -168,14 +168,6 @@ for my $kind (['observed'], ['managed', '-m', 'manage']) {
                       || ($is->{live_bytes} != $now && $is->{live_bytes} != 0);
     }
     is "@bad", '', 'timeline: each slice';
-
-    # The second half of the time knows what lived before it.
-    my $half = int $seconds->($time->{to}) / 2; # the log begins at 0
-    my @to = ('--to', sprintf '%d.%09d', $half * 2 / 1e9, $half * 2 % 1e9);
-    my @from = ('--from', sprintf '%d.%09d', $half / 1e9, $half % 1e9);
-    my (undef, $all) = run("$B/bin/eventview", qw(timeline --json --slices 20), @to, $log);
-    my (undef, $part) = run("$B/bin/eventview", 'timeline,growth', qw(--json --slices 10), @from, @to, $log);
-    is_deeply decode_json($part)->{timeline}{slices}, [@{decode_json($all)->{slices}}[10 .. 19]], 'its second half is as if seen alone';
 }
 
 # ---- Programs whose allocations are known; sizes from 100000 on are theirs ----
