@@ -250,6 +250,7 @@ static void tracebackPrint(uint64_t addr, unsigned n, Bool found)
   char clock[EventClockNameSIZE];
   Store store;
   uint64_t frequency; /* all of the description that is wanted here */
+  Count own;
   Index i;
 
   if (traceback == NULL)
@@ -262,7 +263,8 @@ static void tracebackPrint(uint64_t addr, unsigned n, Bool found)
     for (i = 0; (store = EmitterStore(emitter, i)) != NULL; ++i)
       tracebackStore(traceback, store);
   }
-  if (traceback->count == 0) {
+  own = found && traceback->count > 0 && tracebackOwn(traceback, traceback->count - 1) ? 1 : 0;
+  if (traceback->count == own) {
     RawSay("traceback", "", addr == 0 ? "no events" : "no event of this address, or none any more");
   } else {
     unsigned newest = traceback->order[traceback->count - 1];

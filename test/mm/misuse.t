@@ -52,6 +52,13 @@ for my $size (16, 100, 1024, 1025, 16384, 16385, 65536, 100000) {
     }
 }
 
+# Where the kind of objects is off nothing is known of them, which is said.
+if ($variety eq 'cool') {
+    my ($status, $out, $err) = run($recorder, '-k', 'Pool', '-m', 'manage', '-o', "$Dir/kinds.paw", '--', "$B/prog/misuse", 'twice', 100);
+    like $err, qr/^pawprint: traceback: no event of this address, or none any more$/m, 'that there are no events of the object is said';
+    unlike $err, qr/ PoolMisuse /, 'and not by the event of the finding';
+}
+
 # A link of which only some bits were changed: it is followed if the block is small, and then nobody knows whose it was.
 for my $size (16, 100, 1024, 1025, 16384) {
     for my $act ('after-free-even', 'after-free-odd') {
