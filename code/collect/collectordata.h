@@ -43,7 +43,7 @@ typedef struct ImagesStruct {
   Image image;             /* collectorImagesMAX places, owned; NULL: none was kept */
 } ImagesStruct, *Images;
 
-/* What processes have left that cannot be written, until the user is told of it at the end. */
+/* The events of processes that have ended which cannot be written to the log; the user is told of them at the end. */
 enum { leavingsNAMED = 3 };
 typedef struct LeavingsStruct {
   Count processes;

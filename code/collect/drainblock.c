@@ -457,7 +457,8 @@ static Bool takingBlock(Taking taking)
   BlockHeaderStruct header;
   DrainStream stream;
 
-  /* Whether it is still the same, takingOpen asks; a full block that has changed is damaged, and that is told below. */
+  /* takingOpen compares the copy with the block again.  A full block that the program has changed is told as damaged
+   * below. */
   (void)BlockCopyLive(taking->block, takingPlace(taking), taking->size);
   if (taking->block->first != taking->note->first)
     return FALSE; /* it is another one than was listed */

@@ -132,7 +132,7 @@ static Bool linePlace(Line line, Text text, LogEvent event, Index param)
   return TextLength(&words) > 0;
 }
 
-/* lineCode -- a code address or a stack, and what is there */
+/* lineCode -- write the number of a code address or a stack, then its functions in brackets */
 static char *lineCode(Line line, char *p, LogEvent event, Index param)
 {
   TextStruct text;

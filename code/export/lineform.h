@@ -26,7 +26,7 @@ typedef enum FormValue {
   FormNONE,     /* the literal alone */
   FormHEX, FormDECIMAL,
   FormVALUE,    /* whatever DescribeValue makes of it */
-  FormCODE,     /* a code address or a stack: the number, and what is there */
+  FormCODE,     /* a code address or a stack: the number, then the functions in brackets */
   FormSYMBOL,   /* that alone, as a string; nothing or null if nothing is known */
   FormINTERNED, /* the string that has this number */
   FormINTERNS   /* nothing: the event gives a string a number, or an address a label */
